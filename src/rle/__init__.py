@@ -1,0 +1,56 @@
+"""Random Latent Exploration for deep reinforcement learning (Mahankali et al., ICML 2024).
+
+Every verb of the command `rle` is a function here: `train`, `resume`, `evaluate`, `study`,
+`report` and `bench`.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from rle import explore, studies, tasks
+from rle.config import RunConfig, replace
+from rle.errors import UsageError
+from rle.presets import preset_config
+from rle.runs import RunDirectory, evaluate, resume, train, train_config
+from rle.studies import study
+from rle.tasks.fourroom_gym import register as _register_environments
+
+if TYPE_CHECKING:
+    from rle.report import report
+    from rle.runs.bench import bench
+
+__version__ = metadata.version("random-latent-exploration")
+__all__ = [
+    "RunConfig",
+    "RunDirectory",
+    "UsageError",
+    "bench",
+    "evaluate",
+    "explore",
+    "preset_config",
+    "replace",
+    "report",
+    "resume",
+    "studies",
+    "study",
+    "tasks",
+    "train",
+    "train_config",
+]
+
+_register_environments()
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs drawing or timing libraries only when it is used."""
+    if name == "report":
+        from rle.report import report
+
+        return report
+    if name == "bench":
+        from rle.runs.bench import bench
+
+        return bench
+    raise AttributeError(f"module 'rle' has no attribute {name!r}")

@@ -1,0 +1,204 @@
+"""The command `rle`: one short function per verb, no logic."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import re
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import tyro
+
+import rle
+from rle.config import RunConfig, locate, nearest
+from rle.errors import UsageError
+
+
+def _train(arguments: Sequence[str]) -> None:
+    """Train an agent: rle train TASK --explore STRATEGY [any setting]"""
+    parser = _parser("train", "Train an agent; every setting below can be changed by name.")
+    parser.add_argument("task", help="a task, see `rle list tasks`")
+    parser.add_argument("--explore", default="rle", help="a strategy, see `rle list strategies`")
+    parser.add_argument("--preset", default="paper", help="paper or released")
+    parser.add_argument("--out", type=Path, default=None, help="the run directory to create")
+    show_help = any(argument in ("-h", "--help") for argument in arguments)
+    known, rest = parser.parse_known_args([a for a in arguments if a not in ("-h", "--help")])
+    rle.tasks.check_task_name(known.task)
+    rle.explore.check_strategy_name(known.explore)
+    default = rle.preset_config(known.task, known.explore, known.preset)
+    if show_help:
+        parser.print_help()
+        rest = ["--help"]
+    config = _settings(default, rest)
+    run = rle.train_config(config, known.out)
+    print(f"finished: {run.path}")
+
+
+def _settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
+    """`default` with the settings on the command line changed."""
+    for argument in arguments:
+        if argument.startswith("--") and argument != "--help":
+            locate(default, argument.removeprefix("--").partition("=")[0])
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(
+                RunConfig,
+                prog="rle train TASK",
+                default=default,
+                args=list(arguments),
+                config=(tyro.conf.AvoidSubcommands, tyro.conf.FlagConversionOff),
+            )
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            raise
+        raise UsageError(_one_sentence(complaint.getvalue())) from None
+
+
+def _one_sentence(box: str) -> str:
+    """What an error box says, without its frame, title and closing advice."""
+    words = re.sub(r"\s+", " ", re.sub(r"[│╭╮╰╯─]", " ", box))
+    words = re.sub(r"^ ?(\w+ error|Missing argument|Unrecognized options) ", "", words)
+    words = re.sub(r"For full helptext.*", "", words)
+    return re.sub(r"^Error parsing \S+: ", "", words.strip()).strip()
+
+
+def _resume(arguments: Sequence[str]) -> None:
+    """Go on with an interrupted run: rle resume RUN"""
+    parser = _parser("resume", "Go on with an interrupted run from its latest checkpoint.")
+    parser.add_argument("run", type=Path)
+    known = parser.parse_args(arguments)
+    run = rle.resume(known.run)
+    print(f"finished: {run.path}")
+
+
+def _eval(arguments: Sequence[str]) -> None:
+    """Play fresh episodes with a trained agent: rle eval RUN [--episodes N] [--greedy]"""
+    parser = _parser("eval", "Play fresh episodes with a trained agent.")
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--episodes", type=int, default=32)
+    parser.add_argument("--step", type=int, default=None, help="a checkpoint; default: the latest")
+    parser.add_argument("--greedy", action="store_true", help="take the most likely actions")
+    parser.add_argument("--seed", type=int, default=0)
+    known = parser.parse_args(arguments)
+    result = rle.evaluate(
+        known.run, known.episodes, step=known.step, greedy=known.greedy, seed=known.seed
+    )
+    print(
+        f"mean score {result.mean:.3f} over {len(result.scores)} episodes "
+        f"(checkpoint at {result.checkpoint_step:,} steps, "
+        f"{'greedy' if result.greedy else 'sampled'} actions)"
+    )
+
+
+def _study(arguments: Sequence[str]) -> None:
+    """Train a whole grid of runs: rle study NAME [--seeds N] [--total-steps N] [--workers N]"""
+    parser = _parser("study", "Train what is missing of a declared grid of runs.")
+    parser.add_argument("name", help="a study, see `rle list studies`")
+    parser.add_argument("--seeds", type=int, default=None)
+    parser.add_argument("--total-steps", type=int, default=None)
+    parser.add_argument(
+        "--workers", type=int, default=None, help="processes; default: one per core"
+    )
+    parser.add_argument("--out", type=Path, default=None)
+    known = parser.parse_args(arguments)
+    result = rle.study(
+        known.name,
+        seeds=known.seeds,
+        total_steps=known.total_steps,
+        workers=known.workers,
+        out=known.out,
+    )
+    print(
+        f"{len(result.finished)} runs finished in {result.path}; {result.steps:,} steps in "
+        f"{result.seconds:.0f} s, {result.steps / max(result.seconds, 1e-9):,.0f} steps/s in all"
+    )
+    if result.failed:
+        logs = ", ".join(str(result.path / f"{folder}-log.txt") for folder in result.failed)
+        raise UsageError(f"{len(result.failed)} runs failed, see {logs}; start the study again.")
+
+
+def _report(arguments: Sequence[str]) -> None:
+    """Figures, tables and one HTML page: rle report DIR... [--out DIR]"""
+    parser = _parser("report", "Figures, tables, summary.json and one self-contained report.html.")
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, default=None)
+    known = parser.parse_args(arguments)
+    print(f"report: {rle.report(known.folders, known.out)}")
+
+
+def _list(arguments: Sequence[str]) -> None:
+    """What there is: rle list tasks | strategies | studies"""
+    lists = {
+        "tasks": rle.tasks.task_names,
+        "strategies": rle.explore.strategy_names,
+        "studies": rle.studies.study_names,
+    }
+    parser = _parser("list", "List what there is.")
+    parser.add_argument("what", choices=[*lists])
+    for name, line in lists[parser.parse_args(arguments).what]().items():
+        print(f"{name:22} {line}")
+
+
+def _bench(arguments: Sequence[str]) -> None:
+    """Speed on this machine: rle bench [TASK]"""
+    parser = _parser("bench", "Measure training speed, with a peer beside it if installed.")
+    parser.add_argument("task", nargs="?", default="fourroom")
+    known = parser.parse_args(arguments)
+    print(rle.bench(known.task))
+
+
+VERBS: dict[str, Callable[[Sequence[str]], None]] = {
+    "train": _train,
+    "resume": _resume,
+    "eval": _eval,
+    "study": _study,
+    "report": _report,
+    "list": _list,
+    "bench": _bench,
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise UsageError(f"{message}; see `{self.prog} --help`.")
+
+
+def _parser(verb: str, description: str) -> _Parser:
+    return _Parser(prog=f"rle {verb}", description=description, allow_abbrev=False)
+
+
+def _usage() -> str:
+    lines = [f"  {(function.__doc__ or '').strip()}" for function in VERBS.values()]
+    return "\n".join(["Random Latent Exploration for deep reinforcement learning", "", *lines])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status: 0 done, 2 wrong input, 130 interrupted."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_usage())
+        return 0
+    if arguments[0] == "--version":
+        print(rle.__version__)
+        return 0
+    try:
+        if arguments[0] not in VERBS:
+            raise UsageError(f"there is no verb {arguments[0]!r}: {nearest(arguments[0], VERBS)}")
+        VERBS[arguments[0]](arguments[1:])
+    except UsageError as error:
+        print(f"rle: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted; `rle resume RUN` goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,402 @@
+"""Every setting of a run, as frozen dataclasses that check themselves.
+
+A `RunConfig` is complete: together with the code's version it determines a run. The paper's numbers
+live in `presets.py`; the defaults here are placeholders for programs that build a config by hand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from rle.errors import UsageError
+
+Activation = Literal["tanh", "relu", "elu"]
+LatentLaw = Literal["sphere", "uniform", "normal"] | str
+Compile = Literal["auto", "on", "off"]
+Preset = Literal["paper", "released"]
+
+_BARE_NAMES: Any = tyro.conf.OmitArgPrefixes
+"""On the command line the section's name is left out: --learning-rate, not --ppo.learning-rate."""
+_CHOSEN_BEFORE: Any = tyro.conf.Suppress
+"""These choose the defaults of all others, so the command line reads them first, by itself."""
+_BARE_SECTIONS = ("environment", "network", "ppo")
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise `UsageError(message)` unless `condition` holds."""
+    if not condition:
+        raise UsageError(message)
+
+
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """A sentence fragment that suggests the closest of `choices`, or lists them all."""
+    choices = list(choices)
+    # "the nearest name" must also be found inside long ids, hence the low cutoff.
+    close = difflib.get_close_matches(name, choices, n=1, cutoff=0.4)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    listed = ", ".join(choices[:12]) + (", ..." if len(choices) > 12 else "")
+    return f"choose one of: {listed}."
+
+
+def _require_choice(label: str, value: str, choices: tuple[str, ...]) -> None:
+    require(value in choices, f"{label} is {value!r}: {nearest(value, choices)}")
+
+
+def _require_positive(label: str, value: float) -> None:
+    require(value > 0, f"{label} is {value}: give a number above 0.")
+
+
+def _require_not_negative(label: str, value: float) -> None:
+    require(value >= 0, f"{label} is {value}: give 0 or a number above it.")
+
+
+def _require_fraction(label: str, value: float) -> None:
+    require(0 <= value <= 1, f"{label} is {value}: give a number from 0 to 1.")
+
+
+def _require_layers(label: str, sizes: tuple[int, ...]) -> None:
+    require(
+        all(size > 0 for size in sizes),
+        f"{label} is {list(sizes)}: every layer needs at least one unit.",
+    )
+
+
+@dataclass(frozen=True)
+class EnvironmentConfig:
+    """How many copies of the task run side by side, and how one of them behaves."""
+
+    num_envs: int = 32
+    """Parallel environments (the paper's parallel workers)."""
+    time_limit: int | None = None
+    """Steps after which an episode is truncated; None keeps the environment's own limit."""
+    autoreset: Literal["next-step", "same-step"] = "next-step"
+    """Gymnasium's auto-reset mode (gym/ tasks only); the transitions learned from are the same."""
+    television: tuple[int, int] = (12, 37)
+    """Top-left cell (row, column) of the 2 x 2 noisy television (fourroom-noisytv only)."""
+
+    def __post_init__(self) -> None:
+        _require_positive("num-envs", self.num_envs)
+        if self.time_limit is not None:
+            _require_positive("time-limit", self.time_limit)
+        _require_choice("autoreset", self.autoreset, ("next-step", "same-step"))
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The shapes of the policy and value networks."""
+
+    policy_hidden: tuple[int, ...] = (64, 64)
+    value_hidden: tuple[int, ...] = (64, 64)
+    activation: Activation = "tanh"
+
+    def __post_init__(self) -> None:
+        _require_layers("policy-hidden", self.policy_hidden)
+        _require_layers("value-hidden", self.value_hidden)
+        _require_choice("activation", self.activation, ("tanh", "relu", "elu"))
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Proximal policy optimisation: the learner every strategy shares."""
+
+    learning_rate: float = 1e-3
+    anneal_learning_rate: bool = False
+    """Lower the learning rate linearly to zero over the run."""
+    adam_epsilon: float = 1e-5
+    rollout_steps: int = 128
+    """Steps of every environment between two updates (the paper's steps per batch)."""
+    discount: float = 0.99
+    gae_lambda: float = 0.95
+    epochs: int = 4
+    minibatches: int = 4
+    clip: float = 0.2
+    entropy_coefficient: float = 0.01
+    value_coefficient: float = 0.5
+    clip_value_loss: bool = True
+    """Clip the task head's value loss; heads of bonus streams are never clipped."""
+    normalise_advantages: bool = True
+    max_gradient_norm: float = 0.5
+    task_coefficient: float = 1.0
+    """Weight of the task's advantage; 0 switches the task reward off."""
+    scale_reward: bool = False
+    """Divide the task reward by the running deviation of its discounted sum."""
+
+    def __post_init__(self) -> None:
+        for label, value in (
+            ("learning-rate", self.learning_rate),
+            ("adam-epsilon", self.adam_epsilon),
+            ("rollout-steps", self.rollout_steps),
+            ("epochs", self.epochs),
+            ("minibatches", self.minibatches),
+            ("clip", self.clip),
+            ("max-gradient-norm", self.max_gradient_norm),
+        ):
+            _require_positive(label, value)
+        _require_fraction("discount", self.discount)
+        _require_fraction("gae-lambda", self.gae_lambda)
+        _require_not_negative("entropy-coefficient", self.entropy_coefficient)
+        _require_not_negative("value-coefficient", self.value_coefficient)
+        _require_not_negative("task-coefficient", self.task_coefficient)
+
+
+@dataclass(frozen=True)
+class RLEConfig:
+    """Random Latent Exploration: F(s', z) = f(s')·z, policy and value see z."""
+
+    coefficient: float = 0.1
+    """Weight of the bonus advantage; 0 leaves plain PPO."""
+    dimension: int = 4
+    """d, the size of z."""
+    law: LatentLaw = "sphere"
+    """Law of z: sphere, uniform ([-0.5, 0.5]^d), normal, or `module:function` of your own."""
+    resample_every: int = 128
+    """S: steps after which an environment gets a new z (an episode's end also gives one)."""
+    stagger: bool = False
+    """Start the environments' countdowns at random offsets, so that they do not switch in step."""
+    discount: float = 0.99
+    """Discount of the bonus return."""
+    standardise: bool = True
+    """Standardise φ's output by its running mean and deviation."""
+    unit_norm: bool = True
+    """Divide the feature by its norm (Atari, FourRoom); off in continuous control."""
+    feature_hidden: tuple[int, ...] | None = (64, 64, 64)
+    """φ's hidden layers; None takes the value network's."""
+    feature_activation: Activation = "relu"
+    feature_network: str | None = None
+    """`module:function` of your own that builds φ from (observation_shape, dimension)."""
+    feature_update_rate: float = 0.0
+    """τ: φ ← τ V + (1-τ) φ; 0 keeps φ frozen."""
+    feature_update: Literal["minibatch", "iteration"] = "minibatch"
+    condition: bool = True
+    """Let policy and value see z."""
+    condition_on_bonus: bool = False
+    """Let policy and value also see the previous step's bonus."""
+    separate_streams: bool = True
+    """Two value heads, each with its discount; off: one, on task reward + coefficient · bonus."""
+    scale_bonus: bool = True
+    """Divide the bonus by the running deviation of its discounted sum."""
+    value_coefficient: float = 0.5
+    warmup_rollouts: int = 1
+    """Rollouts of random actions that initialise the feature statistics."""
+
+    def __post_init__(self) -> None:
+        _require_not_negative("rle.coefficient", self.coefficient)
+        _require_positive("rle.dimension", self.dimension)
+        _require_positive("rle.resample-every", self.resample_every)
+        _require_fraction("rle.discount", self.discount)
+        _require_fraction("rle.feature-update-rate", self.feature_update_rate)
+        _require_not_negative("rle.value-coefficient", self.value_coefficient)
+        _require_not_negative("rle.warmup-rollouts", self.warmup_rollouts)
+        _require_choice("rle.feature-update", self.feature_update, ("minibatch", "iteration"))
+        _require_choice("rle.feature-activation", self.feature_activation, ("tanh", "relu", "elu"))
+        if self.feature_hidden is not None:
+            _require_layers("rle.feature-hidden", self.feature_hidden)
+        require(
+            self.feature_network is None or self.feature_update_rate == 0,
+            "rle.feature-update-rate above 0 needs φ in the value network's shape: "
+            "leave rle.feature-network unset.",
+        )
+        require(
+            self.condition or not self.condition_on_bonus,
+            "rle.condition-on-bonus needs rle.condition: the bonus means nothing without its z.",
+        )
+        if callable(self.law):
+            # Stored by name, so that config.json is complete and a resumed run finds it again.
+            law: Any = self.law
+            object.__setattr__(self, "law", f"{law.__module__}:{law.__qualname__}")
+        if ":" not in self.law:
+            _require_choice("rle.law", self.law, ("sphere", "uniform", "normal"))
+
+
+@dataclass(frozen=True)
+class RNDConfig:
+    """Random Network Distillation: the bonus is the error of predicting a fixed random network."""
+
+    coefficient: float = 1.0
+    """Weight of the bonus advantage; 0 leaves plain PPO."""
+    discount: float = 0.99
+    """Discount of the bonus return, which is never cut."""
+    predictor_hidden: tuple[int, ...] = (256, 256, 256, 256)
+    target_hidden: tuple[int, ...] = (64,)
+    outputs: int = 256
+    """Width of what is predicted."""
+    keep_fraction: float = 0.25
+    """Share of each minibatch that the predictor is trained on."""
+    observation_clip: float = 5.0
+    """Whitened observations are clipped to plus or minus this."""
+    warmup_rollouts: int = 50
+    """Rollouts of random actions that initialise the whitening."""
+    scale_bonus: bool = True
+    """Divide the bonus by the running deviation of its discounted sum."""
+    value_coefficient: float = 0.5
+
+    def __post_init__(self) -> None:
+        _require_not_negative("rnd.coefficient", self.coefficient)
+        _require_fraction("rnd.discount", self.discount)
+        _require_layers("rnd.predictor-hidden", self.predictor_hidden)
+        _require_layers("rnd.target-hidden", self.target_hidden)
+        _require_positive("rnd.outputs", self.outputs)
+        _require_positive("rnd.keep-fraction", self.keep_fraction)
+        _require_fraction("rnd.keep-fraction", self.keep_fraction)
+        _require_positive("rnd.observation-clip", self.observation_clip)
+        _require_not_negative("rnd.warmup-rollouts", self.warmup_rollouts)
+        _require_not_negative("rnd.value-coefficient", self.value_coefficient)
+
+
+@dataclass(frozen=True)
+class NoisyConfig:
+    """NoisyNet: learned Gaussian noise on the last layers' weights."""
+
+    initial_deviation: float = 0.017
+    """σ₀ of every weight and bias."""
+
+    def __post_init__(self) -> None:
+        _require_not_negative("noisy.initial-deviation", self.initial_deviation)
+
+
+@dataclass(frozen=True)
+class WhiteNoiseConfig:
+    """N(0, 1) added to the reward at every step: what RLE is without states and latents."""
+
+    coefficient: float = 0.01
+
+    def __post_init__(self) -> None:
+        _require_not_negative("white-noise.coefficient", self.coefficient)
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One run, complete. `task`, `explore` and `preset` say where the numbers came from."""
+
+    task: Annotated[str, _CHOSEN_BEFORE] = "fourroom"
+    explore: Annotated[str, _CHOSEN_BEFORE] = "rle"
+    preset: Annotated[Preset, _CHOSEN_BEFORE] = "paper"
+    seed: int = 0
+    total_steps: int = 2_500_000
+    """Agent steps, over all environments."""
+    device: str = "cpu"
+    """A PyTorch device, or auto: the GPU if there is one."""
+    threads: int = 1
+    """CPU threads of PyTorch; 0 leaves its default."""
+    compile: Compile = "auto"
+    """Compile the update step: auto does when it pays and a C++ compiler is there."""
+    checkpoint_every: int = 500_000
+    """Steps between checkpoints."""
+    tensorboard: bool = False
+    """Write TensorBoard events beside the metrics (extra: tensorboard)."""
+    environment: Annotated[EnvironmentConfig, _BARE_NAMES] = field(
+        default_factory=EnvironmentConfig
+    )
+    network: Annotated[NetworkConfig, _BARE_NAMES] = field(default_factory=NetworkConfig)
+    ppo: Annotated[PPOConfig, _BARE_NAMES] = field(default_factory=PPOConfig)
+    rle: RLEConfig | None = None
+    rnd: RNDConfig | None = None
+    noisy: NoisyConfig | None = None
+    white_noise: WhiteNoiseConfig | None = None
+
+    def __post_init__(self) -> None:
+        _require_choice("preset", self.preset, ("paper", "released"))
+        _require_choice("compile", self.compile, ("auto", "on", "off"))
+        _require_positive("total-steps", self.total_steps)
+        _require_positive("checkpoint-every", self.checkpoint_every)
+        _require_not_negative("threads", self.threads)
+        _require_not_negative("seed", self.seed)
+        batch = self.batch_size
+        require(
+            batch % self.ppo.minibatches == 0,
+            f"a rollout of {self.environment.num_envs} environments x {self.ppo.rollout_steps} "
+            f"steps = {batch} transitions does not divide into {self.ppo.minibatches} minibatches: "
+            f"choose minibatches that divide {batch}.",
+        )
+        require(
+            batch // self.ppo.minibatches > 1,
+            f"minibatches of one transition cannot be normalised: "
+            f"choose fewer than {self.ppo.minibatches} minibatches.",
+        )
+
+    @property
+    def batch_size(self) -> int:
+        """Transitions of one rollout."""
+        return self.environment.num_envs * self.ppo.rollout_steps
+
+    @property
+    def iterations(self) -> int:
+        """Rollouts of the whole run; the last may overshoot `total_steps` by less than a rollout."""
+        return -(-self.total_steps // self.batch_size)
+
+
+def replace(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
+    """`config` with `settings` changed, by the names of the command line.
+
+    `rle.dimension` is the strategy's; `learning_rate` is found in its section by itself.
+    """
+    sections: dict[str, dict[str, Any]] = {}
+    top: dict[str, Any] = {}
+    for name, value in settings.items():
+        *section, key = locate(config, name)
+        (sections.setdefault(section[0], {}) if section else top)[key] = value
+    for section_name, values in sections.items():
+        top[section_name] = dataclasses.replace(getattr(config, section_name), **values)
+    return dataclasses.replace(config, **top)
+
+
+def locate(config: RunConfig, name: str) -> list[str]:
+    """The path of a setting's name: [field] or [section, field]."""
+    path = name.replace("-", "_").split(".")
+    bare = {
+        key: section for section in _BARE_SECTIONS for key in _field_names(getattr(config, section))
+    }
+    if len(path) == 1 and path[0] in bare:
+        return [bare[path[0]], path[0]]
+    top = _field_names(config)
+    require(path[0] in top, f"there is no setting {name!r}: {nearest(path[0], [*top, *bare])}")
+    if len(path) > 1:
+        section = getattr(config, path[0])
+        require(
+            section is not None,
+            f"{name!r} is a setting of a strategy that --explore {config.explore} does not use.",
+        )
+        names = _field_names(section)
+        require(path[1] in names, f"there is no setting {name!r}: {nearest(path[1], names)}")
+    return path
+
+
+def _field_names(node: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(node)]
+
+
+def to_dict(config: RunConfig) -> dict[str, Any]:
+    """A JSON-ready dictionary of the whole config."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(values: Mapping[str, Any]) -> RunConfig:
+    """The inverse of `to_dict`."""
+    return _build(RunConfig, values)
+
+
+def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """Build dataclass `kind` from JSON values: lists become tuples, dictionaries dataclasses."""
+    hints = typing.get_type_hints(kind)
+    unknown = set(values) - set(hints)
+    require(not unknown, f"unknown settings in the configuration: {', '.join(sorted(unknown))}.")
+    return kind(**{name: _convert(hints[name], value) for name, value in values.items()})
+
+
+def _convert(hint: Any, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(value, Mapping):
+        # get_type_hints has taken the annotations off, what is left is X or X | None.
+        options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+        return _build(next(o for o in options if hasattr(o, "__dataclass_fields__")), value)
+    return value

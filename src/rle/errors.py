@@ -1,0 +1,8 @@
+"""The one exception that means: this cannot be done as asked, and here is what to do."""
+
+
+class UsageError(ValueError):
+    """Wrong input from the user. The message is one sentence that says what to do instead.
+
+    The command line prints it without a traceback and exits with status 2.
+    """

@@ -1,0 +1,111 @@
+"""What an exploration strategy is: one protocol, so that the training loop knows no strategy.
+
+A strategy may give the networks an extra input, reward a transition with a bonus, cut the bonus
+return, learn something of its own, and say what it measured. "No exploration" is one too, and
+several at once are one (`Mixture`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from rle.nets.actor_critic import ActorCritic
+from rle.tasks.base import State, Step
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One kind of reward with a return of its own."""
+
+    name: str
+    coefficient: float
+    """Weight of its advantage in the policy's."""
+    discount: float
+    value_coefficient: float
+    scale: bool
+    """Divide it by the running deviation of its discounted sum."""
+    separate: bool = True
+    """Learn it with a value head of its own; otherwise it is added to the task reward."""
+
+
+class Strategy:
+    """The strategy that does nothing; the others override what they need.
+
+    Shapes: N environments, L numbers of latent data, K bonus streams, B transitions.
+    """
+
+    streams: tuple[Stream, ...] = ()
+    """The K bonus streams. One with coefficient 0 is left out: nothing of it may reach the agent."""
+    latent_size: int = 0
+    """L: what is stored per step beside the observation (RLE: z and the previous bonus)."""
+    input_size: int = 0
+    """How much of that the networks see."""
+    auxiliary: nn.Module | None = None
+    """What the strategy trains beside the agent, with the agent's optimiser (RND: the predictor)."""
+    warmup_rollouts: int = 0
+    """Rollouts of random actions shown to `warm_up` before training."""
+
+    def linear(self, inputs: int, outputs: int) -> nn.Linear:
+        """The layer used for the policy's last layer and for the value heads."""
+        return nn.Linear(inputs, outputs)
+
+    def start(self, network: ActorCritic) -> None:
+        """Called once, before the first step of a new run."""
+
+    def begin_rollout(self, steps: int, network: ActorCritic) -> None:
+        """Draw all randomness of the next `steps` steps (and of the update that follows)."""
+
+    def latent(self) -> Tensor | None:
+        """`[N, L]`, what conditions the next action; None if L = 0."""
+        return None
+
+    def network_input(self, latent: Tensor | None) -> Tensor | None:
+        """The part of a latent `[..., L]` that the networks see, `[..., input_size]`."""
+        return None
+
+    def after_step(self, step: Step) -> Tensor | None:
+        """Go on to the next step; returns bool `[N, K]`: which bonus returns end here (None: none)."""
+        return None
+
+    def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
+        """Unscaled bonuses `[B, K]` of transitions into `next_observation` taken under `latent`."""
+        return next_observation.new_zeros(len(next_observation), len(self.streams))
+
+    def warm_up(self, next_observation: Tensor) -> None:
+        """Take in observations `[B, ...]` of random actions."""
+
+    def after_rollout(self) -> None:
+        """All bonuses of the rollout are computed."""
+
+    def auxiliary_rows(self, index: Tensor) -> Tensor:
+        """Which transitions of a minibatch `[B]` the auxiliary module is trained on, `[b]`."""
+        return index
+
+    def auxiliary_loss(self, next_observation: Tensor) -> Tensor:
+        """The auxiliary module's loss, a scalar, on true next observations `[b, ...]`."""
+        raise NotImplementedError
+
+    def after_minibatch(self, network: ActorCritic) -> None:
+        """One gradient step was made."""
+
+    def after_update(self, network: ActorCritic) -> None:
+        """All gradient steps of the iteration were made."""
+
+    def reseed(self, seed: int) -> None:
+        """Take all later randomness from `seed`: evaluation has generators of its own."""
+
+    def evaluate(self, greedy: bool) -> None:
+        """The agent will be watched, not trained; `greedy` asks for its most likely behaviour."""
+
+    def metrics(self) -> dict[str, float]:
+        """Diagnostics of the last iteration."""
+        return {}
+
+    def state_dict(self) -> State:
+        """All that is needed to go on exactly from here."""
+        return {}
+
+    def load_state_dict(self, state: State) -> None:
+        """Go on from a state of `state_dict`."""

@@ -1,0 +1,54 @@
+"""Strategy names and what builds them."""
+
+from __future__ import annotations
+
+import torch
+
+from rle.config import RunConfig, nearest
+from rle.errors import UsageError
+from rle.explore.base import Strategy
+from rle.explore.mixture import Mixture
+from rle.explore.noisy import build_noisy
+from rle.explore.none import NoExploration
+from rle.explore.rle import build_rle
+from rle.explore.rnd import build_rnd
+from rle.explore.white_noise import build_white_noise
+from rle.tasks.base import TaskSpec
+
+_BUILDERS = {
+    "none": lambda config, spec, device: NoExploration(),
+    "rle": build_rle,
+    "rnd": build_rnd,
+    "noisy": build_noisy,
+    "white-noise": build_white_noise,
+}
+
+
+def strategy_names() -> dict[str, str]:
+    """Every strategy with one line about it."""
+    return {
+        "none": "plain PPO: the policy's own randomness",
+        "rle": "Random Latent Exploration: a bonus φ(s')·z for a random z that policy and value see",
+        "rnd": "Random Network Distillation: a bonus where a fixed random network is hard to predict",
+        "noisy": "NoisyNet: learned noise on the weights of the last layers",
+        "white-noise": "N(0, 1) added to every reward: RLE without state or latent",
+    }
+
+
+def check_strategy_name(name: str) -> None:
+    """Raise `UsageError` with the nearest name unless `name` is a strategy or a mixture `a+b`."""
+    parts = name.split("+")
+    for part in parts:
+        if part not in _BUILDERS:
+            raise UsageError(f"there is no strategy {part!r}: {nearest(part, _BUILDERS)}")
+    if len(parts) > 1 and (len(set(parts)) < len(parts) or "none" in parts):
+        raise UsageError(f"the mixture {name!r} must name different strategies other than none.")
+
+
+def make_strategy(config: RunConfig, spec: TaskSpec, device: torch.device) -> Strategy:
+    """Build the strategy, or the mixture `a+b`, that `config.explore` names."""
+    check_strategy_name(config.explore)
+    parts: dict[str, Strategy] = {
+        name: _BUILDERS[name](config, spec, device) for name in config.explore.split("+")
+    }
+    return Mixture(parts) if len(parts) > 1 else parts[config.explore]

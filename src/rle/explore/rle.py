@@ -1,0 +1,273 @@
+"""Random Latent Exploration (Mahankali et al., ICML 2024).
+
+Each environment follows a latent vector z for S steps or until its episode ends. Its bonus for
+reaching s' is F(s', z) = f(s')·z, with f the standardised feature φ(s'), divided by its norm on
+FourRoom and Atari. Policy and value see z.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from rle.config import RLEConfig, RunConfig
+from rle.errors import UsageError
+from rle.explore.base import Strategy, Stream
+from rle.explore.latents import latent_law, load_function
+from rle.nets.actor_critic import ActorCritic
+from rle.nets.features import FeatureNetwork
+from rle.nets.moments import RunningMoments
+from rle.randomness import generator, generator_state, restore_generator
+from rle.tasks.base import State, Step, TaskSpec
+
+NORM_EPSILON = 1e-8
+"""Keeps a feature of norm zero from becoming NaN."""
+DEVIATION_EPSILON = 1e-8
+"""Keeps a feature that never varied from being divided by zero."""
+
+
+def random_reward(
+    features: Tensor,
+    latents: Tensor,
+    mean: Tensor | float = 0.0,
+    deviation: Tensor | float = 1.0,
+    unit_norm: bool = True,
+) -> Tensor:
+    """F(s', z) of Algorithm 2: f(s')·z with f = (φ - μ) / σ, over ‖f‖ if `unit_norm`.
+
+    Args:
+        features: φ(s'), `[..., d]`.
+        latents: z, `[..., d]`.
+        mean: μ, `[d]`.
+        deviation: σ, `[d]`.
+
+    Returns:
+        The bonus `[...]`; with `unit_norm` and z on the sphere it lies in [-1, 1].
+
+    """
+    standardised = (features - mean) / (deviation + DEVIATION_EPSILON)
+    if unit_norm:
+        norm = standardised.norm(dim=-1, keepdim=True)
+        standardised = standardised / (norm + NORM_EPSILON)
+    return (standardised * latents).sum(-1)
+
+
+class RandomLatentExploration(Strategy):
+    """Keeps every environment's z, counts down to the next one, and computes F."""
+
+    def __init__(
+        self,
+        config: RLEConfig,
+        features: nn.Module,
+        num_envs: int,
+        task_discount: float,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.config = config
+        self.device = device
+        self.features = features.requires_grad_(False).to(device)
+        if config.standardise and config.coefficient > 0:
+            self.warmup_rollouts = config.warmup_rollouts
+        # z, and the bonus of the previous step under it.
+        self.latent_size = config.dimension + int(config.condition_on_bonus)
+        self.streams = ()
+        if config.coefficient > 0:
+            discount = config.discount if config.separate_streams else task_discount
+            self.streams = (
+                Stream(
+                    "rle",
+                    config.coefficient,
+                    discount,
+                    config.value_coefficient,
+                    config.scale_bonus,
+                    config.separate_streams,
+                ),
+            )
+            if config.condition:
+                self.input_size = self.latent_size
+        self._law = latent_law(config.law, config.dimension)
+        self._generator = generator(seed, "latents")
+        self._num_envs = num_envs
+        self._moments = RunningMoments((config.dimension,), device)
+        self._seen = RunningMoments((config.dimension,), device)
+        self._mean = torch.zeros(config.dimension, device=device)
+        self._deviation = torch.ones(config.dimension, device=device)
+        self._latent = torch.zeros(num_envs, self.latent_size, device=device)
+        self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=device)
+        self._soonest = 0
+        self._fresh: tuple[Tensor, ...] = ()
+        self._initial_features = self._feature_vector()
+        self._time = 0
+
+    def start(self, network: ActorCritic) -> None:
+        if self.config.feature_update_rate > 0:
+            self.features.check_follows(network.value_body)  # type: ignore[operator]
+        self._latent[:, : self.config.dimension] = self._draw(1)[0].to(self.device)
+        period = self.config.resample_every
+        self._countdown.fill_(period)
+        if self.config.stagger:
+            offsets = torch.randint(0, period, (self._num_envs,), generator=self._generator)
+            self._countdown -= offsets.to(self.device)
+        self._soonest = int(self._countdown.min())
+
+    def _draw(self, steps: int) -> Tensor:
+        return self._law((steps, self._num_envs, self.config.dimension), self._generator)
+
+    def begin_rollout(self, steps: int, network: ActorCritic) -> None:
+        # One z per step and environment, whether it is needed or not: how many are drawn must not
+        # depend on what the agent did, and one draw is faster than many.
+        self._fresh = self._draw(steps).to(self.device).unbind(0)
+        self._time = 0
+
+    def latent(self) -> Tensor:
+        return self._latent
+
+    def network_input(self, latent: Tensor | None) -> Tensor | None:
+        return latent if self.input_size else None
+
+    def after_step(self, step: Step) -> Tensor | None:
+        ended = step.terminated | step.truncated
+        # A call that only reset the environment is not a step under z.
+        self._countdown = self._countdown - (1 if step.real is None else step.real.long())
+        # No countdown is below `_soonest`, so most steps need not look for one that ran out.
+        self._soonest -= 1
+        switch = ended
+        if self._soonest <= 0:
+            switch = ended | (self._countdown <= 0)
+        latent = self._latent
+        if self.config.condition_on_bonus:
+            earned = self._reward(step.next_observation, latent)
+            if step.real is not None:
+                earned = torch.where(step.real[:, None], earned, latent[:, -1:])
+            latent = torch.cat([latent[:, :-1], earned], -1)
+        fresh = self._fresh[self._time]
+        if self.config.condition_on_bonus:
+            # The first step under a new z has no previous bonus.
+            fresh = torch.cat([fresh, torch.zeros_like(fresh[:, :1])], -1)
+        self._time += 1
+        if bool(switch.any()):
+            latent = torch.where(switch[:, None], fresh, latent)
+            self._countdown = torch.where(switch, self.config.resample_every, self._countdown)
+            self._soonest = int(self._countdown.min())
+        self._latent = latent
+        return switch[:, None]
+
+    @torch.no_grad()
+    def _reward(self, observation: Tensor, latent: Tensor) -> Tensor:
+        """F `[B, 1]`, without touching the statistics."""
+        return self._reward_of_features(self.features(observation), latent)
+
+    def _reward_of_features(self, features: Tensor, latent: Tensor) -> Tensor:
+        z = latent[..., : self.config.dimension]
+        reward = random_reward(features, z, self._mean, self._deviation, self.config.unit_norm)
+        return reward[..., None]
+
+    @torch.no_grad()
+    def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
+        assert latent is not None
+        features = self.features(next_observation)
+        if self.config.standardise:
+            self._seen.update(features)
+        reward = self._reward_of_features(features, latent)
+        return reward if self.streams else reward[..., :0]
+
+    @torch.no_grad()
+    def warm_up(self, next_observation: Tensor) -> None:
+        self._seen.update(self.features(next_observation))
+        self.after_rollout()
+
+    def after_rollout(self) -> None:
+        # Statistics change between rollouts only, as in Algorithm 2: within one, F is one function.
+        if self.config.standardise:
+            self._moments.merge(self._seen)
+            self._seen = RunningMoments((self.config.dimension,), self.device)
+            self._mean = self._moments.mean.float()
+            self._deviation = self._moments.deviation.float()
+
+    def after_minibatch(self, network: ActorCritic) -> None:
+        if self.config.feature_update == "minibatch":
+            self._follow(network)
+
+    def after_update(self, network: ActorCritic) -> None:
+        if self.config.feature_update == "iteration":
+            self._follow(network)
+
+    def _follow(self, network: ActorCritic) -> None:
+        if self.config.feature_update_rate > 0:
+            self.features.follow(network.value_body, self.config.feature_update_rate)  # type: ignore[operator]
+
+    def _feature_vector(self) -> Tensor:
+        """φ's parameters as one vector; empty for a φ that cannot move."""
+        if self.config.feature_update_rate == 0:
+            return torch.zeros(0, device=self.device)
+        return nn.utils.parameters_to_vector(self.features.parameters()).detach().clone()
+
+    def metrics(self) -> dict[str, float]:
+        if self.config.feature_update_rate == 0:
+            return {}
+        moved = (self._feature_vector() - self._initial_features).norm()
+        return {"rle_feature_movement": float(moved / self._initial_features.norm())}
+
+    def reward_map(self, observation: Tensor, latent: Tensor) -> Tensor:
+        """F(s, z) `[M, B]` of B observations under M latents `[M, d]`: the reward-map figure."""
+        with torch.no_grad():
+            features = self.features(observation)
+            return torch.cat([self._reward_of_features(features, z).T for z in latent[:, None]])
+
+    def draw_latents(self, count: int, source: torch.Generator) -> Tensor:
+        """`[count, d]` latents from the strategy's law, from a generator of the caller's."""
+        return self._law((count, self.config.dimension), source)
+
+    def reseed(self, seed: int) -> None:
+        self._generator = generator(seed, "latents")
+
+    def state_dict(self) -> State:
+        return {
+            "features": dict(self.features.state_dict()),
+            "initial_features": self._initial_features,
+            "moments": self._moments.state_dict(),
+            "latent": self._latent,
+            "countdown": self._countdown,
+            "generator": generator_state(self._generator),
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        self.features.load_state_dict(state["features"])
+        self._initial_features = state["initial_features"].to(self.device)
+        self._moments.load_state_dict(state["moments"])
+        self._mean = self._moments.mean.float()
+        self._deviation = self._moments.deviation.float()
+        self._latent = state["latent"].to(self.device)
+        self._countdown = state["countdown"].to(self.device)
+        self._soonest = int(self._countdown.min())
+        self._generator = restore_generator(state["generator"])
+
+
+def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> RandomLatentExploration:
+    """RLE as `config` asks for it."""
+    settings = config.rle
+    if settings is None:
+        raise UsageError("explore is 'rle' but the configuration has no rle settings.")
+    source = generator(config.seed, "features")
+    features: nn.Module
+    if settings.feature_network is not None:
+        build = load_function(settings.feature_network, "rle.feature-network")
+        built = build(spec.observation_shape, settings.dimension)
+        if not isinstance(built, nn.Module):
+            raise UsageError(
+                f"rle.feature-network {settings.feature_network!r} must return a torch module."
+            )
+        features = built
+    else:
+        hidden = settings.feature_hidden
+        features = FeatureNetwork(
+            spec.observation_shape[0],
+            config.network.value_hidden if hidden is None else hidden,
+            settings.dimension,
+            settings.feature_activation,
+            source,
+        )
+    return RandomLatentExploration(
+        settings, features, spec.num_envs, config.ppo.discount, config.seed, device
+    )

@@ -1,0 +1,135 @@
+"""Random Network Distillation (Burda et al., 2019): the bonus is a prediction error.
+
+A fixed random network (the target) describes an observation; a trained one (the predictor) guesses
+that description. Where the agent has rarely been, the guess is wrong and the bonus high. The bonus
+return is non-episodic: it is never cut, not even by a termination.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from rle.config import RNDConfig, RunConfig
+from rle.errors import UsageError
+from rle.explore.base import Strategy, Stream
+from rle.nets.layers import Head
+from rle.nets.moments import RunningMoments
+from rle.randomness import generator, generator_state, restore_generator
+from rle.tasks.base import State, TaskSpec
+
+DEVIATION_EPSILON = 1e-8
+"""Keeps an observation that never varied from being divided by zero."""
+
+
+def prediction_error(prediction: Tensor, target: Tensor) -> Tensor:
+    """½ ‖prediction - target‖², `[..., K], [..., K] -> [...]`."""
+    return 0.5 * (prediction - target).square().sum(-1)
+
+
+class RandomNetworkDistillation(Strategy):
+    """A trained predictor, a fixed target, and whitened observations for both."""
+
+    def __init__(
+        self,
+        config: RNDConfig,
+        predictor: nn.Module,
+        target: nn.Module,
+        observation_shape: tuple[int, ...],
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.config = config
+        self._target = target.requires_grad_(False).to(device)
+        self._predictor = predictor.to(device)
+        if config.coefficient > 0:
+            self.auxiliary = self._predictor
+            self.warmup_rollouts = config.warmup_rollouts
+            self.streams = (
+                Stream(
+                    "rnd",
+                    config.coefficient,
+                    config.discount,
+                    config.value_coefficient,
+                    config.scale_bonus,
+                ),
+            )
+        self._shape = observation_shape
+        self._device = device
+        self._moments = RunningMoments(observation_shape, device)
+        self._seen = RunningMoments(observation_shape, device)
+        self._mean = torch.zeros(observation_shape, device=device)
+        self._deviation = torch.ones(observation_shape, device=device)
+        self._generator = generator(seed, "rnd")
+        self._last_error = 0.0
+
+    def _whiten(self, observation: Tensor) -> Tensor:
+        whitened = (observation - self._mean) / (self._deviation + DEVIATION_EPSILON)
+        return whitened.clamp(-self.config.observation_clip, self.config.observation_clip)
+
+    @torch.no_grad()
+    def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
+        self._seen.update(next_observation)
+        whitened = self._whiten(next_observation)
+        error = prediction_error(self._predictor(whitened), self._target(whitened))
+        self._last_error = float(error.mean())
+        return error[:, None] if self.streams else error[:, None][:, :0]
+
+    def warm_up(self, next_observation: Tensor) -> None:
+        self._seen.update(next_observation)
+        self.after_rollout()
+
+    def after_rollout(self) -> None:
+        self._moments.merge(self._seen)
+        self._seen = RunningMoments(self._shape, self._device)
+        # In place: a compiled update step reads them.
+        self._mean.copy_(self._moments.mean)
+        self._deviation.copy_(self._moments.deviation)
+
+    def auxiliary_rows(self, index: Tensor) -> Tensor:
+        """A random share of the minibatch: the predictor must not learn faster than the agent sees."""
+        kept = max(1, round(self.config.keep_fraction * len(index)))
+        order = torch.randperm(len(index), generator=self._generator)[:kept]
+        return index[order.to(index.device)]
+
+    def auxiliary_loss(self, next_observation: Tensor) -> Tensor:
+        """Mean squared error of the predictor, over samples and outputs."""
+        whitened = self._whiten(next_observation)
+        error = prediction_error(self._predictor(whitened), self._target(whitened))
+        return 2 * error.mean() / self.config.outputs
+
+    def metrics(self) -> dict[str, float]:
+        return {"rnd_prediction_error": self._last_error}
+
+    def reseed(self, seed: int) -> None:
+        self._generator = generator(seed, "rnd")
+
+    def state_dict(self) -> State:
+        return {
+            "predictor": dict(self._predictor.state_dict()),
+            "target": dict(self._target.state_dict()),
+            "moments": self._moments.state_dict(),
+            "generator": generator_state(self._generator),
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        self._predictor.load_state_dict(state["predictor"])
+        self._target.load_state_dict(state["target"])
+        self._moments.load_state_dict(state["moments"])
+        self._mean.copy_(self._moments.mean)
+        self._deviation.copy_(self._moments.deviation)
+        self._generator = restore_generator(state["generator"])
+
+
+def build_rnd(config: RunConfig, spec: TaskSpec, device: torch.device) -> RandomNetworkDistillation:
+    """RND as `config` asks for it."""
+    settings = config.rnd
+    if settings is None:
+        raise UsageError("explore is 'rnd' but the configuration has no rnd settings.")
+    source = generator(config.seed, "rnd networks")
+    (inputs,) = spec.observation_shape
+    target = Head(inputs, settings.target_hidden, settings.outputs, "relu", source)
+    predictor = Head(inputs, settings.predictor_hidden, settings.outputs, "relu", source)
+    return RandomNetworkDistillation(
+        settings, predictor, target, spec.observation_shape, config.seed, device
+    )

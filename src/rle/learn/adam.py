@@ -1,0 +1,102 @@
+"""Adam with global-norm clipping over one flat vector of parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from rle.learn.compilation import compiled
+from rle.tasks.base import State
+
+BETAS = (0.9, 0.999)
+
+
+def flatten_parameters(parameters: Sequence[nn.Parameter]) -> Tensor:
+    """Move all parameters into one vector `[P]`, of which they become views.
+
+    Clipping and Adam are then a handful of operations instead of a handful per layer.
+    """
+    flat = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
+    offset = 0
+    for parameter in parameters:
+        size = parameter.numel()
+        parameter.data = flat[offset : offset + size].view_as(parameter)
+        offset += size
+    return flat
+
+
+def clipped_adam_step(
+    flat: Tensor,
+    gradient: Tensor,
+    first: Tensor,
+    second: Tensor,
+    rates: Tensor,
+    epsilon: float,
+    max_norm: float,
+) -> Tensor:
+    """One Adam step (Kingma & Ba 2015) in place, on the gradient scaled to at most `max_norm`.
+
+    Args:
+        flat: parameters `[P]`, changed in place.
+        gradient: `[P]`.
+        first: running mean of the gradients `[P]`, changed in place.
+        second: running mean of their squares `[P]`, changed in place.
+        rates: `[2]`, learning rate / (1 - β1^t) and 1 / sqrt(1 - β2^t).
+
+    Returns:
+        The gradient's norm before clipping.
+
+    """
+    norm = gradient.norm()
+    gradient = gradient * (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    first.lerp_(gradient, 1 - BETAS[0])
+    second.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+    flat.sub_(rates[0] * first / (second.sqrt() * rates[1] + epsilon))
+    return norm
+
+
+class Adam:
+    """The state of `clipped_adam_step` for a list of parameters."""
+
+    def __init__(
+        self,
+        parameters: Sequence[nn.Parameter],
+        learning_rate: float,
+        epsilon: float,
+        max_norm: float,
+        compile: bool = False,
+    ) -> None:
+        self.flat = flatten_parameters(parameters)
+        self.learning_rate = learning_rate
+        self._first = torch.zeros_like(self.flat)
+        self._second = torch.zeros_like(self.flat)
+        self._count = 0
+        self._epsilon = epsilon
+        self._max_norm = max_norm
+        self._apply = compiled(clipped_adam_step) if compile else clipped_adam_step
+
+    def step(self, gradient: Tensor) -> Tensor:
+        """Apply the gradient `[P]`; returns its norm."""
+        self._count += 1
+        # Computed here in double precision: they are scalars, and exact for any number of steps.
+        rates = torch.tensor(
+            [
+                self.learning_rate / (1 - BETAS[0] ** self._count),
+                1 / math.sqrt(1 - BETAS[1] ** self._count),
+            ]
+        ).to(self.flat.device)
+        result: Tensor = self._apply(
+            self.flat, gradient, self._first, self._second, rates, self._epsilon, self._max_norm
+        )
+        return result
+
+    def state_dict(self) -> State:
+        return {"first": self._first, "second": self._second, "count": self._count}
+
+    def load_state_dict(self, state: State) -> None:
+        self._first.copy_(state["first"])
+        self._second.copy_(state["second"])
+        self._count = state["count"]

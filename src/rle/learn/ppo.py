@@ -1,0 +1,257 @@
+"""One PPO iteration's learning: from a rollout to advantages to gradient steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from rle.config import PPOConfig
+from rle.explore.base import Strategy, Stream
+from rle.learn.adam import Adam
+from rle.learn.compilation import compiled
+from rle.learn.loss import LossWeights, ppo_loss
+from rle.learn.returns import advantages
+from rle.learn.rollout import Rollout
+from rle.learn.scaling import RewardScaler
+from rle.nets.actor_critic import ActorCritic
+from rle.nets.distributions import ActionDistribution
+from rle.randomness import generator, generator_state, restore_generator
+from rle.tasks.base import State
+
+
+class Batch(NamedTuple):
+    """A rollout, flattened to B = T · N transitions, with everything the loss needs."""
+
+    observation: Tensor
+    latent: Tensor | None
+    """What the networks see of it."""
+    action: Tensor
+    log_probability: Tensor
+    values: Tensor
+    """`[B, K]`."""
+    advantage: Tensor
+    returns: Tensor
+    """`[B, K]`."""
+    mask: Tensor | None
+
+    def select(self, index: Tensor) -> Batch:
+        """The transitions that `index` names."""
+        return Batch(*(None if part is None else part[index] for part in self))  # type: ignore[arg-type]
+
+
+STATISTICS = ("policy_loss", "entropy", "approximate_kl", "clip_fraction", "gradient_norm")
+
+
+class PPO:
+    """Learns policy and value of one or several reward streams from rollouts."""
+
+    def __init__(
+        self,
+        network: ActorCritic,
+        distribution: ActionDistribution,
+        strategy: Strategy,
+        config: PPOConfig,
+        num_envs: int,
+        seed: int,
+        device: torch.device,
+        compile: bool = False,
+    ) -> None:
+        self.network = network
+        self.config = config
+        self.task_stream = Stream(
+            "task",
+            config.task_coefficient,
+            config.discount,
+            config.value_coefficient,
+            config.scale_reward,
+        )
+        self.streams = (self.task_stream, *strategy.streams)
+        """The task's, then the strategy's."""
+        self._separate = [index for index, stream in enumerate(self.streams) if stream.separate]
+        self._joined = [index for index, stream in enumerate(self.streams) if not stream.separate]
+        heads = [self.streams[index] for index in self._separate]
+        self._weights = LossWeights(
+            config.clip,
+            config.entropy_coefficient,
+            tuple(stream.value_coefficient for stream in heads),
+            config.clip_value_loss,
+            config.normalise_advantages,
+        )
+        self._coefficients = torch.tensor([stream.coefficient for stream in heads], device=device)
+        self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
+        self._head_names = [stream.name for stream in heads]
+        self._strategy = strategy
+        trained = list(network.parameters())
+        if strategy.auxiliary is not None:
+            trained += strategy.auxiliary.parameters()
+        self.optimiser = Adam(
+            trained, config.learning_rate, config.adam_epsilon, config.max_gradient_norm, compile
+        )
+        self._parameters = tuple(trained)
+        self._distribution = distribution
+        self._scaler = RewardScaler(
+            num_envs, torch.tensor([stream.discount for stream in self.streams], device=device)
+        )
+        self._scaled = torch.tensor([stream.scale for stream in self.streams], device=device)
+        self._generator = generator(seed, "minibatches")
+        self._gradient: Callable[..., Any] = (
+            compiled(self._gradients) if compile else self._gradients
+        )
+
+    @torch.no_grad()
+    def prepare(self, rollout: Rollout, strategy: Strategy) -> tuple[Batch, dict[str, float]]:
+        """Bonuses, values, advantages and returns of a finished rollout."""
+        bonus = self._bonus(rollout, strategy)
+        reward = torch.cat([rollout.reward[..., None], bonus], -1)
+        ended = rollout.terminated | rollout.truncated
+        cut = torch.cat([rollout.terminated[..., None], rollout.bonus_cut], -1)
+        stop = torch.cat([ended[..., None], rollout.bonus_cut], -1)
+        real = rollout.real
+        scaled = torch.where(self._scaled, self._scaler(reward, stop, real), reward)
+        scaled, cut, stop = (
+            self._join_streams(scaled),
+            cut[..., self._separate],
+            stop[..., self._separate],
+        )
+
+        latent = strategy.network_input(rollout.latent)
+        values = self.network.value(rollout.observation, latent)
+        next_values = values[1:].clone()
+        finals = rollout.finals()
+        if finals is not None:
+            # A time limit is no termination: the task's value goes on from the true last
+            # observation, under the latent the action was taken with.
+            final_latent = strategy.network_input(rollout.latent[finals.row, finals.env])
+            final_values = self.network.value(finals.observation, final_latent)
+            next_values[finals.row, finals.env, 0] = final_values[:, 0]
+        values = values[:-1]
+        per_stream = advantages(
+            scaled, values, next_values, cut, stop, self._discounts, self.config.gae_lambda, real
+        )
+        returns = per_stream + values
+        advantage = (per_stream * self._coefficients).sum(-1)
+        log_probability = self._distribution.log_probability(rollout.policy_output, rollout.action)
+        batch = Batch(
+            rollout.observation[:-1].flatten(0, 1),
+            None if latent is None else latent[:-1].flatten(0, 1),
+            rollout.action.flatten(0, 1),
+            log_probability.flatten(),
+            values.flatten(0, 1),
+            advantage.flatten(),
+            returns.flatten(0, 1),
+            None if real is None else real.flatten(),
+        )
+        return batch, self._describe(batch, reward, per_stream)
+
+    def _bonus(self, rollout: Rollout, strategy: Strategy) -> Tensor:
+        """Unscaled bonuses `[T, N, K]`; 0 in rows that are no transitions."""
+        next_observation = rollout.next_observation().flatten(0, 1)
+        latent = rollout.latent[:-1].flatten(0, 1)
+        real = rollout.real
+        if real is None:
+            bonus = strategy.bonus(next_observation, latent)
+        else:
+            where = real.flatten()
+            of_real = strategy.bonus(next_observation[where], latent[where])
+            bonus = of_real.new_zeros(len(where), of_real.shape[-1])
+            bonus[where] = of_real
+        strategy.after_rollout()
+        return bonus.unflatten(0, rollout.reward.shape)
+
+    def _join_streams(self, reward: Tensor) -> Tensor:
+        """Add streams without a head of their own to the task's reward."""
+        joined = reward[..., self._separate]
+        for index in self._joined:
+            joined[..., 0] += self.streams[index].coefficient * reward[..., index]
+        return joined
+
+    def update(self, batch: Batch, rollout: Rollout, strategy: Strategy) -> dict[str, float]:
+        """Make all gradient steps on a prepared batch."""
+        config = self.config
+        size = len(batch.advantage)
+        totals: list[Tensor] = []
+        for _ in range(config.epochs):
+            order = torch.randperm(size, generator=self._generator).to(batch.advantage.device)
+            for index in order.view(config.minibatches, -1).unbind(0):
+                for_auxiliary = None
+                if strategy.auxiliary is not None:
+                    for_auxiliary = rollout.next_observation_at(strategy.auxiliary_rows(index))
+                gradient, statistics = self._gradient(batch, index, for_auxiliary)
+                norm = self.optimiser.step(gradient)
+                totals.append(torch.cat([statistics, norm[None]]))
+                strategy.after_minibatch(self.network)
+        strategy.after_update(self.network)
+        names = [f"value_loss_{name}" for name in self._head_names]
+        names += list(STATISTICS)
+        means = torch.stack(totals).mean(0).tolist()
+        return dict(zip(names, means, strict=True))
+
+    def _gradients(
+        self, batch: Batch, index: Tensor, for_auxiliary: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """The loss's gradient `[P]` on one minibatch, and its statistics."""
+        batch = batch.select(index)
+        with torch.enable_grad():
+            output = self.network.policy(batch.observation, batch.latent)
+            values = self.network.value(batch.observation, batch.latent)
+            loss, terms = ppo_loss(
+                self._distribution.log_probability(output, batch.action),
+                self._distribution.entropy(output),
+                values,
+                batch.log_probability,
+                batch.values,
+                batch.advantage,
+                batch.returns,
+                self._weights,
+                batch.mask,
+            )
+            if for_auxiliary is not None:
+                loss = loss + self._strategy.auxiliary_loss(for_auxiliary)
+            gradients = torch.autograd.grad(loss, self._parameters)
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        statistics = torch.stack(
+            [terms.policy, terms.entropy, terms.approximate_kl, terms.clip_fraction]
+        )
+        return flat, torch.cat([terms.value, statistics])
+
+    def _describe(self, batch: Batch, reward: Tensor, per_stream: Tensor) -> dict[str, float]:
+        """Diagnostics of the streams: bonus size, value fit, share of the advantage."""
+        result = {}
+        for index, stream in enumerate(self.streams[1:], start=1):
+            bonus = reward[..., index]
+            result[f"bonus_{stream.name}_mean"] = float(bonus.mean())
+            result[f"bonus_{stream.name}_deviation"] = float(bonus.std())
+            result[f"bonus_{stream.name}_min"] = float(bonus.min())
+            result[f"bonus_{stream.name}_max"] = float(bonus.max())
+        weighted = (per_stream * self._coefficients).flatten(0, 1)
+        sizes = weighted.abs().mean(0)
+        residual = (batch.returns - batch.values).var(0)
+        variance = batch.returns.var(0)
+        for head, name in enumerate(self._head_names):
+            share = float(sizes[head] / sizes.sum()) if float(sizes.sum()) > 0 else 0.0
+            result[f"advantage_share_{name}"] = share
+            if float(variance[head]) > 0:
+                result[f"explained_variance_{name}"] = 1 - float(residual[head] / variance[head])
+        return result
+
+    def set_progress(self, fraction: float) -> None:
+        """Tell how much of the run is done: anneals the learning rate, if asked to."""
+        if self.config.anneal_learning_rate:
+            self.optimiser.learning_rate = self.config.learning_rate * (1 - fraction)
+
+    def state_dict(self) -> State:
+        return {
+            "network": dict(self.network.state_dict()),
+            "optimiser": self.optimiser.state_dict(),
+            "scaler": self._scaler.state_dict(),
+            "generator": generator_state(self._generator),
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        self.network.load_state_dict(state["network"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self._scaler.load_state_dict(state["scaler"])
+        self._generator = restore_generator(state["generator"])

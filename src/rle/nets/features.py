@@ -1,0 +1,55 @@
+"""φ: the feature network whose dot product with z is the bonus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from rle.config import Activation
+from rle.errors import UsageError
+from rle.nets.layers import MLP, initialise
+
+
+class FeatureNetwork(nn.Module):
+    """A backbone, then a random linear layer to d dimensions that is never trained.
+
+    The backbone may follow the value network's by φ ← τ V + (1-τ) φ; no gradient ever reaches it.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Sequence[int],
+        dimension: int,
+        activation: Activation,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.body = MLP(inputs, hidden, activation, generator)
+        self.projection = initialise(nn.Linear(self.body.width, dimension), 1.0, generator)
+        self.requires_grad_(False)
+
+    def forward(self, observation: Tensor) -> Tensor:
+        """`[..., inputs] -> [..., d]`."""
+        return self.projection(self.body(observation))
+
+    @torch.no_grad()
+    def follow(self, value_body: nn.Module, rate: float) -> None:
+        """One step of φ ← τ V + (1-τ) φ with τ = `rate`, over the whole backbone."""
+        for mine, theirs in zip(self.body.parameters(), value_body.parameters(), strict=True):
+            # The value network may also take z, in columns after the observation's: φ has none.
+            mine.lerp_(theirs[..., : mine.shape[-1]], rate)
+
+    def check_follows(self, value_body: nn.Module) -> None:
+        """Raise `UsageError` unless `value_body` has this backbone's shape."""
+        mine, theirs = list(self.body.parameters()), list(value_body.parameters())
+        fits = len(mine) == len(theirs) and all(
+            a.shape == b[..., : a.shape[-1]].shape for a, b in zip(mine, theirs, strict=True)
+        )
+        if not fits:
+            raise UsageError(
+                "rle.feature-update-rate above 0 needs φ in the value network's shape: "
+                "set rle.feature-hidden to None or to the value network's layers."
+            )

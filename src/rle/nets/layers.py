@@ -1,0 +1,111 @@
+"""Building blocks: activations, orthogonal initialisation from a generator, and the MLP."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from rle.config import Activation
+
+LinearFactory = Callable[[int, int], nn.Linear]
+"""Makes a linear layer of (inputs, outputs); a strategy may give noisy ones."""
+
+
+def _sigmoid_tanh(x: Tensor) -> Tensor:
+    return torch.sigmoid(2 * x).mul_(2).sub_(1)
+
+
+class _Tanh(torch.autograd.Function):
+    """tanh with the cheap forward pass and the usual backward pass, 1 - tanh²."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = _sigmoid_tanh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (y,) = ctx.saved_tensors
+        return torch.ops.aten.tanh_backward(gradient, y)
+
+
+def tanh(x: Tensor) -> Tensor:
+    """Hyperbolic tangent as 2 σ(2x) - 1: three times faster than `torch.tanh` on a CPU.
+
+    The absolute error is that of float32 rounding, below 2e-7.
+    """
+    if torch.compiler.is_compiling():
+        return 2 * torch.sigmoid(2 * x) - 1
+    if torch.is_grad_enabled() and x.requires_grad:
+        return _Tanh.apply(x)
+    return _sigmoid_tanh(x)
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": tanh,
+    "relu": functional.relu,
+    "elu": functional.elu,
+}
+
+_GAINS = {"tanh": math.sqrt(2), "relu": math.sqrt(2), "elu": math.sqrt(2)}
+
+
+def initialise(layer: nn.Linear, gain: float, generator: torch.Generator) -> nn.Linear:
+    """Orthogonal weights of the given gain and zero biases (PPO detail 2), drawn from `generator`."""
+    nn.init.orthogonal_(layer.weight, gain, generator=generator)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class MLP(nn.Module):
+    """Linear layers with an activation after each; `[..., inputs] -> [..., sizes[-1]]`."""
+
+    def __init__(
+        self,
+        inputs: int,
+        sizes: Sequence[int],
+        activation: Activation,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        widths = [inputs, *sizes]
+        layers = [
+            initialise(nn.Linear(before, after), _GAINS[activation], generator)
+            for before, after in itertools.pairwise(widths)
+        ]
+        self.layers = nn.ModuleList(layers)
+        self._linears = layers
+        self.width = widths[-1]
+        self._activate = ACTIVATIONS[activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self._linears:
+            # functional.linear skips the module-call machinery, which costs as much as the product
+            # when 32 environments act.
+            x = self._activate(functional.linear(x, layer.weight, layer.bias))
+        return x
+
+
+class Head(MLP):
+    """An MLP whose last layer is linear: `[..., inputs] -> [..., outputs]`."""
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Sequence[int],
+        outputs: int,
+        activation: Activation,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__(inputs, hidden, activation, generator)
+        self.output = initialise(nn.Linear(self.width, outputs), math.sqrt(2), generator)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.output(super().forward(x))

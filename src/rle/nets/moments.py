@@ -1,0 +1,53 @@
+"""Running mean and variance over everything seen, accumulated in float64."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class RunningMoments:
+    """Mean and population variance of a stream of `[..., *shape]` samples (Chan et al. 1979)."""
+
+    def __init__(self, shape: tuple[int, ...], device: torch.device | str = "cpu") -> None:
+        self.count = torch.zeros((), dtype=torch.float64, device=device)
+        self.mean = torch.zeros(shape, dtype=torch.float64, device=device)
+        self.squares = torch.zeros(shape, dtype=torch.float64, device=device)
+        """Sum of squared distances from the mean."""
+
+    def update(self, samples: Tensor) -> None:
+        """Take in `[..., *shape]` samples."""
+        samples = samples.reshape(-1, *self.mean.shape).double()
+        if len(samples) == 0:
+            return
+        mean = samples.mean(0)
+        squares = (samples - mean).square().sum(0)
+        self._merge(len(samples), mean, squares)
+
+    def merge(self, other: RunningMoments) -> None:
+        """Take in everything `other` has seen."""
+        if float(other.count) > 0:
+            self._merge(other.count, other.mean, other.squares)
+
+    def _merge(self, count: float | Tensor, mean: Tensor, squares: Tensor) -> None:
+        total = self.count + count
+        shift = mean - self.mean
+        self.mean = self.mean + shift * (count / total)
+        self.squares = self.squares + squares + shift.square() * (self.count * count / total)
+        self.count = total
+
+    @property
+    def deviation(self) -> Tensor:
+        """Population standard deviation; ones before anything was seen."""
+        if float(self.count) == 0:
+            return torch.ones_like(self.mean)
+        return (self.squares / self.count).sqrt()
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"count": self.count, "mean": self.mean, "squares": self.squares}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        device = self.mean.device
+        self.count, self.mean, self.squares = (
+            state[name].to(device) for name in ("count", "mean", "squares")
+        )

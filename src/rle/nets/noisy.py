@@ -1,0 +1,41 @@
+"""Linear layers with learned Gaussian noise on every weight (Fortunato et al., 2018)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class NoisyLinear(nn.Linear):
+    """y = (W + σ_W ∘ ε_W) x + (b + σ_b ∘ ε_b) with independent standard normal ε.
+
+    Independent noise rather than factorised: the variant the NoisyNet paper uses for on-policy
+    agents. ε is a buffer that `resample` fills; it stays until then.
+    """
+
+    weight_noise: Tensor
+    bias_noise: Tensor
+
+    def __init__(self, inputs: int, outputs: int, initial_deviation: float) -> None:
+        super().__init__(inputs, outputs)
+        self.weight_deviation = nn.Parameter(torch.full((outputs, inputs), initial_deviation))
+        self.bias_deviation = nn.Parameter(torch.full((outputs,), initial_deviation))
+        self.register_buffer("weight_noise", torch.zeros(outputs, inputs))
+        self.register_buffer("bias_noise", torch.zeros(outputs))
+
+    def resample(self, generator: torch.Generator) -> None:
+        """Draw new noise."""
+        for noise in (self.weight_noise, self.bias_noise):
+            noise.copy_(torch.randn(noise.shape, generator=generator))
+
+    def silence(self) -> None:
+        """Switch the noise off until the next `resample`."""
+        self.weight_noise.zero_()
+        self.bias_noise.zero_()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[..., inputs] -> [..., outputs]`."""
+        weight = self.weight + self.weight_deviation * self.weight_noise
+        bias = self.bias + self.bias_deviation * self.bias_noise
+        return functional.linear(x, weight, bias)

@@ -1,0 +1,202 @@
+"""Which runs belong together: tasks, methods within a task, seeds within a method."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rle.report.records import RunRecord
+from rle.report.style import steps_text
+
+STRATEGY_LABELS = {
+    "rle": "RLE",
+    "none": "PPO",
+    "rnd": "RND",
+    "noisy": "NoisyNet",
+    "white-noise": "White noise",
+}
+"""What a strategy is called in figures; also the order in which methods are shown."""
+
+NOT_A_METHOD = frozenset(
+    {
+        "task",
+        "explore",
+        "seed",
+        "preset",  # what a preset changes is in the other settings
+        "device",
+        "threads",
+        "compile",
+        "checkpoint_every",
+        "tensorboard",
+    }
+)
+"""Settings that do not make another method of a run."""
+
+SETTING_LABELS = {
+    "rle.dimension": "d",
+    "rle.law": "law",
+    "rle.resample_every": "S",
+    "rle.feature_update_rate": "τ",
+    "rle.feature_hidden": "φ",
+    "rle.condition": "z-conditioning",
+    "rle.condition_on_bonus": "previous bonus as input",
+    "rle.unit_norm": "unit norm",
+    "rle.separate_streams": "separate value heads",
+    "rle.discount": "bonus discount",
+    "ppo.scale_reward": "reward scaling",
+}
+"""Short names of settings; the others are called by their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """Runs that differ in nothing but their seed."""
+
+    label: str
+    explore: str
+    runs: tuple[RunRecord, ...]
+    """By seed, one run each."""
+
+    @property
+    def is_rle(self) -> bool:
+        """Whether this is RLE alone, with whatever settings."""
+        return self.explore == "rle"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its runs have in common."""
+        return {
+            key: value for key, value in self.runs[0].settings.items() if key not in NOT_A_METHOD
+        }
+
+    @property
+    def steps(self) -> int:
+        """Steps made by the run that made most."""
+        return max(run.step for run in self.runs)
+
+
+@dataclass(frozen=True, eq=False)
+class TaskGroup:
+    """All methods of one task."""
+
+    task: str
+    methods: tuple[Method, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def runs(self) -> list[RunRecord]:
+        """All runs, method by method."""
+        return [run for method in self.methods for run in method.runs]
+
+
+def group_runs(records: Sequence[RunRecord]) -> list[TaskGroup]:
+    """Tasks in order of name, RLE first within each."""
+    tasks = sorted({record.task for record in records})
+    return [_group_task(task, [r for r in records if r.task == task]) for task in tasks]
+
+
+def _group_task(task: str, records: list[RunRecord]) -> TaskGroup:
+    strategies = sorted({record.explore for record in records}, key=_rank)
+    notes: list[str] = []
+    methods: list[Method] = []
+    for explore in strategies:
+        runs = [record for record in records if record.explore == explore]
+        for label, members in _split(explore, runs):
+            methods.append(Method(label, explore, _one_per_seed(label, members, notes)))
+    return TaskGroup(task, tuple(methods), tuple(notes + _unequal(methods)))
+
+
+def _rank(explore: str) -> tuple[int, str]:
+    order = list(STRATEGY_LABELS)
+    return (order.index(explore) if explore in order else len(order), explore)
+
+
+def strategy_label(explore: str) -> str:
+    """A strategy's name in figures; mixtures are sums."""
+    return " + ".join(STRATEGY_LABELS.get(name, name) for name in explore.split("+"))
+
+
+def _split(explore: str, runs: list[RunRecord]) -> list[tuple[str, list[RunRecord]]]:
+    """Runs of one strategy by their settings, with labels that tell the settings apart.
+
+    If one setting varies, every label has its value. If several do, a label has those that deviate
+    from the commonest value: in a study that changes one thing at a time, the unchanged method is
+    then simply called by its name.
+    """
+    base = strategy_label(explore)
+    keys = list(
+        dict.fromkeys(key for run in runs for key in run.settings if key not in NOT_A_METHOD)
+    )
+    variants: dict[tuple[str, ...], list[RunRecord]] = {}
+    for run in runs:
+        variants.setdefault(tuple(repr(run.settings.get(key)) for key in keys), []).append(run)
+    varying = [i for i in range(len(keys)) if len({values[i] for values in variants}) > 1]
+    common = {i: Counter(values[i] for values in variants).most_common(1)[0][0] for i in varying}
+    labelled = []
+    for values, members in variants.items():
+        settings = members[0].settings
+        said = [
+            _say(keys[i], settings.get(keys[i]))
+            for i in varying
+            if len(varying) == 1 or values[i] != common[i]
+        ]
+        labelled.append((", ".join([base, *said]), members))
+    labelled.sort(key=lambda item: _natural(item[0]))
+    return labelled
+
+
+def _natural(label: str) -> list[tuple[float, str]]:
+    """Sorts d=8 before d=16, and a method before its variations."""
+    pieces = re.split(r"(\d+\.?\d*)", label)
+    return [(float(piece), "") if i % 2 else (-1.0, piece) for i, piece in enumerate(pieces)]
+
+
+def _say(key: str, value: Any) -> str:
+    """A setting and its value, as short as a legend needs it."""
+    own = key.removeprefix("ppo.").removeprefix("environment.").replace("_", " ")
+    name = SETTING_LABELS.get(key, own)
+    if key == "total_steps":
+        return f"{steps_text(value)} steps"
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    if isinstance(value, list):
+        return f"{name} {'-'.join(map(str, value))}"
+    return f"{name}={'none' if value is None else value}"
+
+
+def _one_per_seed(label: str, runs: list[RunRecord], notes: list[str]) -> tuple[RunRecord, ...]:
+    """Two runs of one seed are one draw, not two: the longer counts, and the reader is told."""
+    by_seed: dict[int, RunRecord] = {}
+    for run in sorted(runs, key=lambda run: (not run.finished, -run.step)):
+        kept = by_seed.setdefault(run.seed, run)
+        if kept is not run:
+            notes.append(
+                f"{label}, seed {run.seed}: {run.name} repeats {kept.name} and is left out."
+            )
+    return tuple(by_seed[seed] for seed in sorted(by_seed))
+
+
+def _unequal(methods: list[Method]) -> list[str]:
+    """What a comparison of these methods must be read with."""
+    notes = []
+    seeds = {method.label: len(method.runs) for method in methods}
+    if len(set(seeds.values())) > 1:
+        counts = ", ".join(f"{label} {count}" for label, count in seeds.items())
+        notes.append(f"The methods have different numbers of seeds: {counts}.")
+    planned = {method.label: method.runs[0].settings["total_steps"] for method in methods}
+    if len(set(planned.values())) > 1:
+        lengths = ", ".join(f"{label} {steps_text(steps)}" for label, steps in planned.items())
+        notes.append(f"The methods were trained for different numbers of steps: {lengths}.")
+    single = [label for label, count in seeds.items() if count == 1]
+    if single:
+        notes.append(
+            f"One seed only for {', '.join(single)}: no interval and no band can be given, because "
+            "a single run tells nothing about how much runs differ."
+        )
+    for method in methods:
+        for run in method.runs:
+            notes.extend(f"{method.label}, seed {run.seed}: {note}" for note in run.notes)
+    return notes

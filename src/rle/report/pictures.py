@@ -1,0 +1,90 @@
+"""What all pictures of FourRoom share: which run, which moment, which marks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import matplotlib
+import numpy as np
+import numpy.typing as npt
+
+from rle.errors import UsageError
+from rle.report.methods import Method
+from rle.report.records import GOAL_TASK, RunRecord
+
+TOLERANCE = 0.1
+"""A checkpoint within 10 % of the steps asked for will do."""
+COLUMNS = 5
+"""Panels side by side in a figure's file."""
+
+Problems = list[str]
+"""What could not be drawn, in sentences for the reader."""
+Values = npt.NDArray[np.float64]
+Result = TypeVar("Result")
+
+
+def representative(method: Method) -> RunRecord:
+    """The finished run with the median coverage (the lower of two): neither lucky nor unlucky."""
+    finished = [run for run in method.runs if run.finished]
+    ranked = sorted(finished or method.runs, key=lambda run: run.final("coverage") or 0.0)
+    return ranked[(len(ranked) - 1) // 2]
+
+
+def which_seed(method: Method, run: RunRecord) -> str:
+    """Which of a method's runs a picture shows."""
+    if len(method.runs) == 1:
+        return f"seed {run.seed}"
+    return f"seed {run.seed} (median of {len(method.runs)})"
+
+
+def nearest_step(available: Sequence[int], wanted: int | None) -> int | None:
+    """The step closest to `wanted` if one is close, or the last for None."""
+    if not available:
+        return None
+    if wanted is None:
+        return available[-1]
+    nearest = min(available, key=lambda step: abs(step - wanted))
+    return nearest if abs(nearest - wanted) <= TOLERANCE * wanted else None
+
+
+def columns_of(available: Sequence[Sequence[int]], wanted: Sequence[int]) -> list[int | None]:
+    """Which of the `wanted` steps at least one run has; None, the end, unless it is among them."""
+    has = [w for w in wanted if any(nearest_step(steps, w) is not None for steps in available)]
+    at_end = all(
+        not steps or steps[-1] in {nearest_step(steps, w) for w in has} for steps in available
+    )
+    return [*has] if has and at_end else [*has, None]
+
+
+def marks(run: RunRecord) -> tuple[bool, tuple[int, int] | None]:
+    """Whether to draw the goal, and the television's corner."""
+    corner = run.settings.get("environment.television")
+    television = tuple(corner) if run.task == "fourroom-noisytv" and corner else None
+    return run.task == GOAL_TASK, television
+
+
+def attempt(
+    run: RunRecord, what: str, problems: Problems, action: Callable[[], Result]
+) -> Result | None:
+    """One unreadable checkpoint must not cost the reader the whole report."""
+    try:
+        return action()
+    except (UsageError, KeyError, RuntimeError, TypeError, ValueError, OSError) as error:
+        problems.append(f"{run.name}: no {what}, because it could not be read ({error}).")
+        return None
+
+
+def marks_text(task: str) -> str:
+    """What the marks in a task's pictures mean, beside S."""
+    if task == GOAL_TASK:
+        return "; *: goal"
+    if task == "fourroom-noisytv":
+        return "; outlined square: television"
+    return ""
+
+
+def colours(name: str) -> tuple[str, ...]:
+    """A colour map from its low end to its high end."""
+    shades = matplotlib.colormaps[name](np.linspace(0, 1, 17), bytes=True)
+    return tuple("#{:02x}{:02x}{:02x}".format(*shade[:3]) for shade in shades)

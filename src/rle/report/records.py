@@ -1,0 +1,218 @@
+"""Finding runs below a folder, and what a report needs to know of each."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rle.config import require
+from rle.errors import UsageError
+from rle.report.style import steps_text
+from rle.runs.directory import CONFIG, METRICS, RunDirectory, read_lines
+from rle.tasks import fourroom
+
+FloatArray = npt.NDArray[np.float64]
+
+CURVES = ("coverage", "visitation_entropy", "score")
+"""The metrics a report draws over steps."""
+GOAL_TASK = "fourroom-sparse"
+END_SHARE = 0.1
+"""The end of a run: the last tenth of its steps."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """One run, reduced to what a report shows."""
+
+    directory: RunDirectory
+    name: str
+    """Its folder, as seen from the folder reported on."""
+    settings: dict[str, Any]
+    """The configuration with dotted names."""
+    meta: dict[str, Any]
+    step: int
+    """Steps made."""
+    finished: bool
+    curves: dict[str, tuple[FloatArray, FloatArray]]
+    """Steps and values of each of `CURVES` that was recorded; values may be NaN."""
+    rate: float | None
+    """Steps per second."""
+    success: float | None
+    """Share of the episodes that ended in the last tenth of the steps and reached the goal."""
+    notes: tuple[str, ...]
+    """What a reader must know about this run; sentences without the run's name."""
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return str(self.settings["task"])
+
+    @property
+    def explore(self) -> str:
+        """The strategy's name."""
+        return str(self.settings["explore"])
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return int(self.settings["seed"])
+
+    def final(self, key: str) -> float | None:
+        """The last finite value of a curve, None if there is none."""
+        if key not in self.curves:
+            return None
+        values = self.curves[key][1]
+        finite = values[np.isfinite(values)]
+        return float(finite[-1]) if len(finite) else None
+
+
+def is_fourroom(task: str) -> bool:
+    """Whether a task is one of the grid worlds with maps to draw."""
+    return task in fourroom.VARIANTS
+
+
+def find_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Every run directory at or below `paths`, once, with the name it is shown under."""
+    found: dict[Path, tuple[Path, str]] = {}
+    for root in paths:
+        require(root.is_dir(), f"{root} is not a folder: give a run directory or a folder of runs.")
+        for folder in _run_folders(root):
+            relative = folder.relative_to(root).as_posix()
+            name = folder.resolve().name if relative == "." else relative
+            if len(paths) > 1 and relative != ".":
+                name = f"{root.name}/{relative}"
+            found.setdefault(folder.resolve(), (folder, name))
+    require(
+        bool(found),
+        f"there is no run below {', '.join(map(str, paths))}: "
+        "give a folder that `rle train` or `rle study` wrote.",
+    )
+    return list(found.values())
+
+
+def _run_folders(root: Path) -> Iterator[Path]:
+    for folder, below, files in os.walk(root):
+        if CONFIG in files:
+            # A run holds no other runs, and its checkpoints need not be searched.
+            below.clear()
+            yield Path(folder)
+        below.sort()
+
+
+def read_run(path: Path, name: str) -> RunRecord:
+    """Read one run directory; raises `UsageError` if it is damaged."""
+    directory = RunDirectory.open(path)
+    settings = _read_settings(path)
+    curves, last, notes = _read_metrics(path)
+    finished = _read_object(path, directory.finished)
+    step = int(last.get("step", 0))
+    if finished is None:
+        total = steps_text(settings["total_steps"])
+        notes.append(f"not finished: {steps_text(step)} of {total} steps so far.")
+    success = None
+    if settings["task"] == GOAL_TASK:
+        success = success_at_end(directory.episodes(), step)
+    return RunRecord(
+        directory=directory,
+        name=name,
+        settings=settings,
+        meta=_read_object(path, directory.meta) or {},
+        step=step,
+        finished=finished is not None,
+        curves=curves,
+        rate=_rate(finished, last),
+        success=success,
+        notes=tuple(notes),
+    )
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    """The configuration, flat. Not through `RunConfig`: runs of other versions are shown too."""
+    try:
+        settings = flatten(json.loads((path / CONFIG).read_text(encoding="utf-8")))
+        return settings | {key: settings[key] for key in ("task", "explore", "seed", "total_steps")}
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise UsageError(f"{path / CONFIG} is damaged ({error!r}).") from error
+
+
+def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as one dictionary with dotted names."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _read_object(path: Path, read: Any) -> dict[str, Any] | None:
+    try:
+        value: dict[str, Any] | None = read()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"a file of {path} is damaged ({error!r}).") from error
+    return value
+
+
+def _read_metrics(
+    path: Path,
+) -> tuple[dict[str, tuple[FloatArray, FloatArray]], dict[str, Any], list[str]]:
+    """The curves, the last object, and what is wrong with them."""
+    points: dict[str, list[tuple[float, float]]] = {key: [] for key in CURVES}
+    last: dict[str, Any] = {}
+    for last in read_lines(path / METRICS):
+        for key in CURVES:
+            value = last.get(key)
+            if value is not None:
+                points[key].append((last["step"], value))
+    notes = []
+    if not last:
+        notes.append("has no metrics yet.")
+    curves = {}
+    for key, pairs in points.items():
+        if pairs:
+            steps, values = np.array(pairs, dtype=np.float64).T
+            curves[key] = (steps, values)
+            bad = int(np.sum(~np.isfinite(values)))
+            if bad:
+                notes.append(
+                    f"{bad} of {len(values)} recorded values of {key} are NaN or infinite and left "
+                    "out."
+                )
+    broken = [
+        key
+        for key, value in last.items()
+        if isinstance(value, float) and not math.isfinite(value) and key not in CURVES
+    ]
+    if broken:
+        notes.append(f"ended with NaN or infinite {', '.join(broken)}: the training broke down.")
+    return curves, last, notes
+
+
+def _rate(finished: dict[str, Any] | None, last: dict[str, Any]) -> float | None:
+    if finished is not None and "steps_per_second" in finished:
+        return float(finished["steps_per_second"])
+    if last.get("seconds"):
+        return float(last["step"]) / float(last["seconds"])
+    return None
+
+
+def success_at_end(episodes: list[dict[str, Any]], steps: int) -> float | None:
+    """Share of the episodes that reached the goal, of those that ended in the last tenth.
+
+    None if no episode ended there.
+    """
+    ended = [
+        episode["score"] > 0 for episode in episodes if episode["step"] > (1 - END_SHARE) * steps
+    ]
+    return sum(ended) / len(ended) if ended else None

@@ -1,0 +1,87 @@
+"""`summary.json`: the numbers of the tables, for programs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from rle.report.measures import SUCCESS, TaskMeasures, seeds_with_success
+from rle.report.methods import TaskGroup
+from rle.stats import DEFAULT_BOOTSTRAP, METHODS, Interval
+
+
+def task_summary(group: TaskGroup, results: TaskMeasures, notes: list[str]) -> dict[str, Any]:
+    """Everything the tables of a task say, and the values of the single seeds behind it."""
+    methods = []
+    for method in group.methods:
+        estimates = results.estimates[method.label]
+        entry: dict[str, Any] = {
+            "label": method.label,
+            "explore": method.explore,
+            "seeds": [run.seed for run in method.runs],
+            "steps": method.steps,
+            "measures": {
+                key: interval_summary(estimate.interval)
+                | {"by_seed": {str(seed): value for seed, value in estimate.values.items()}}
+                for key, estimate in estimates.items()
+            },
+            "runs": [
+                {
+                    "folder": run.name,
+                    "seed": run.seed,
+                    "steps": run.step,
+                    "finished": run.finished,
+                    "notes": list(run.notes),
+                }
+                for run in method.runs
+            ],
+            "settings": method.settings,
+        }
+        if SUCCESS.key in estimates:
+            entry["seeds_with_success"] = seeds_with_success(estimates[SUCCESS.key])
+        methods.append(entry)
+    return {
+        "methods": methods,
+        "differences": [
+            {
+                "first": difference.reference,
+                "second": difference.rival,
+                "measures": {
+                    key: interval_summary(interval)
+                    for key, interval in difference.intervals.items()
+                },
+            }
+            for difference in results.differences
+        ],
+        "definitions": {measure.key: measure.explanation for measure in results.measures},
+        "notes": notes,
+    }
+
+
+def interval_summary(interval: Interval) -> dict[str, Any]:
+    """An interval as JSON."""
+    values = asdict(interval)
+    return {"mean": values.pop("point")} | values
+
+
+def interval_method() -> dict[str, Any]:
+    """How the intervals were made."""
+    return {
+        "level": DEFAULT_BOOTSTRAP.level,
+        "method": DEFAULT_BOOTSTRAP.method,
+        "description": METHODS[DEFAULT_BOOTSTRAP.method],
+        "resamples": DEFAULT_BOOTSTRAP.resamples,
+        "seed": DEFAULT_BOOTSTRAP.seed,
+    }
+
+
+def without_nan(node: Any) -> Any:
+    """JSON has no NaN: null stands for it."""
+    if isinstance(node, dict):
+        return {key: without_nan(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [without_nan(value) for value in node]
+    if isinstance(node, float) and not math.isfinite(node):
+        return None
+    return node

@@ -1,0 +1,161 @@
+"""Visitation maps: where agents have been, on a logarithmic scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import matplotlib
+import numpy as np
+
+from rle.report.figures import ColourScale, Panel, PanelFigure, PanelGroup, Pixels
+from rle.report.methods import TaskGroup
+from rle.report.pictures import (
+    COLUMNS,
+    Problems,
+    Values,
+    attempt,
+    colours,
+    columns_of,
+    marks,
+    marks_text,
+    nearest_step,
+    representative,
+    which_seed,
+)
+from rle.report.records import RunRecord
+from rle.report.style import number_text, steps_text
+from rle.tasks import fourroom
+
+VISIT_MAP = "viridis"
+EARLY = 500_000
+"""Steps at which the paper takes a first look."""
+
+
+@dataclass(frozen=True, eq=False)
+class VisitMap:
+    """How often a run entered each cell, up to a step."""
+
+    title: str
+    detail: str
+    run: RunRecord
+    step: int | None
+    counts: Values | None
+    """`[51, 51]`; None if this was not recorded."""
+
+
+def _visit_map(
+    title: str, detail: str, run: RunRecord, moment: int | None, problems: Problems
+) -> VisitMap:
+    step = nearest_step(run.directory.artefact_steps(), moment)
+    loaded = None
+    if step is not None:
+        load = partial(run.directory.load_artefacts, step)
+        loaded = attempt(run, "visitation map", problems, load)
+    if not loaded or "visits" not in loaded:
+        return VisitMap(title, detail, run, None, None)
+    return VisitMap(title, detail, run, step, loaded["visits"].double().numpy())
+
+
+def _highest(maps: Sequence[VisitMap]) -> float:
+    """The largest count; 0 if nothing was recorded."""
+    return max((float(shown.counts.max()) for shown in maps if shown.counts is not None), default=0)
+
+
+def visit_pixels(counts: Values, highest: float) -> Pixels:
+    """Colours of visit counts on a log scale from 1 to `highest`; never visited is transparent."""
+    with np.errstate(divide="ignore"):
+        position = np.log(counts) / math.log(max(highest, math.e))
+    pixels: Pixels = matplotlib.colormaps[VISIT_MAP](np.clip(position, 0, 1), bytes=True)
+    pixels[counts == 0] = 0
+    return pixels
+
+
+def _visit_scale(highest: float) -> ColourScale:
+    top = math.log10(max(highest, math.e))
+    ticks = tuple((power / top, steps_text(10**power)) for power in range(int(top) + 1))
+    return ColourScale("visits to a cell (log scale)", colours(VISIT_MAP), ticks)
+
+
+def _visit_panel(shown: VisitMap, highest: float, say_step: bool) -> Panel:
+    goal, television = marks(shown.run)
+    if shown.counts is None or shown.step is None:
+        return Panel(
+            shown.title, shown.detail, goal=goal, television=television, missing="not recorded"
+        )
+    visited = shown.counts[fourroom.free_cells().numpy()] > 0
+    when = f", {steps_text(shown.step)} steps" if say_step else ""
+    return Panel(
+        shown.title,
+        f"{shown.detail}{number_text(100 * float(visited.mean()), 0)} % of cells{when}",
+        visit_pixels(shown.counts, highest),
+        goal=goal,
+        television=television,
+    )
+
+
+def visit_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
+    """Visits of every method side by side, early and at the end."""
+    runs = [(method, representative(method)) for method in group.methods]
+    named = [(method.label, f"{which_seed(method, run)}: ", run) for method, run in runs]
+    moments = columns_of([run.directory.artefact_steps() for _, run in runs], (EARLY,))
+    rows = [[_visit_map(*one, moment, problems) for one in named] for moment in moments]
+    highest = _highest([shown for row in rows for shown in row])
+    if not highest:
+        return None
+    groups = []
+    for row in rows:
+        steps = {steps_text(shown.step) for shown in row if shown.step is not None}
+        when = f"After {min(steps)} steps" if len(steps) == 1 else "At the end"
+        panels = tuple(_visit_panel(shown, highest, len(steps) > 1) for shown in row)
+        groups.append(PanelGroup(when, panels))
+    choice = (
+        " Of each method the finished run whose coverage is the median of its seeds (the lower one "
+        "if their number is even)."
+    )
+    several = any(len(method.runs) > 1 for method in group.methods)
+    return PanelFigure(
+        name="visitation",
+        title="Where the agents have been",
+        caption=(
+            "Visits to each cell since training began, on one logarithmic colour scale. S: start"
+            f"{marks_text(group.task)}. Dark grey: walls; light grey: never visited."
+            f"{choice if several else ''}"
+        ),
+        groups=tuple(groups),
+        columns=min(COLUMNS, len(group.methods)),
+        scale=_visit_scale(highest),
+        unvisited=True,
+    )
+
+
+def every_seed_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
+    """The last visitation map of every run: how much seeds differ."""
+    if all(len(method.runs) == 1 for method in group.methods):
+        return None
+    rows = [
+        [_visit_map(f"seed {run.seed}", "", run, None, problems) for run in method.runs]
+        for method in group.methods
+    ]
+    highest = _highest([shown for row in rows for shown in row])
+    if not highest:
+        return None
+    groups = tuple(
+        PanelGroup(method.label, tuple(_visit_panel(shown, highest, True) for shown in row))
+        for method, row in zip(group.methods, rows, strict=True)
+    )
+    return PanelFigure(
+        name="visitation-every-seed",
+        title="Where the agents have been, every seed",
+        caption=(
+            "The last recorded visits of every run, on one logarithmic colour scale. S: start"
+            f"{marks_text(group.task)}."
+        ),
+        groups=groups,
+        columns=COLUMNS,
+        scale=_visit_scale(highest),
+        unvisited=True,
+        folded=True,
+    )

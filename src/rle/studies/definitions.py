@@ -1,0 +1,165 @@
+"""Studies as data: a grid of tasks, methods and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rle.config import RunConfig, nearest, replace
+from rle.errors import UsageError
+from rle.presets import preset_config
+
+
+@dataclass(frozen=True)
+class Method:
+    """A strategy with settings of its own, under a name that fits a folder and a legend."""
+
+    name: str
+    explore: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Every task with every method and every seed."""
+
+    name: str
+    description: str
+    tasks: tuple[str, ...]
+    methods: tuple[Method, ...]
+    seeds: int
+    total_steps: int
+
+    def runs(
+        self, seeds: int | None = None, total_steps: int | None = None
+    ) -> dict[str, RunConfig]:
+        """Folder below the study's own, and configuration, of each run; seeds vary slowest.
+
+        In this order a study that is stopped early has whole seeds of every method to compare.
+        """
+        return {
+            f"{task.replace('/', '-')}/{method.name}/seed-{seed}": replace(
+                preset_config(task, method.explore, seed=seed),
+                {**method.settings, "total_steps": total_steps or self.total_steps},
+            )
+            for seed in range(self.seeds if seeds is None else seeds)
+            for task in self.tasks
+            for method in self.methods
+        }
+
+
+PPO = Method("ppo", "none")
+RLE = Method("rle", "rle")
+RND = Method("rnd", "rnd")
+NOISY = Method("noisynet", "noisy")
+WHITE_NOISE = Method("white-noise", "white-noise")
+PPO_SCALED = Method("ppo-scaled-reward", "none", {"scale_reward": True})
+
+PAPER_METHODS = (RLE, PPO, RND, NOISY)
+
+
+def ppo_matched(task: str) -> Method:
+    """PPO with RLE's learning rate, discount and reward scaling, but without RLE.
+
+    The paper gives RLE another learning rate and discount than PPO on some suites; this control tells
+    their effect from RLE's.
+    """
+    ppo = preset_config(task, "rle").ppo
+    return Method(
+        "ppo-matched",
+        "none",
+        {
+            "learning_rate": ppo.learning_rate,
+            "discount": ppo.discount,
+            "scale_reward": ppo.scale_reward,
+        },
+    )
+
+
+def rle_with(name: str, **settings: Any) -> Method:
+    """RLE with some of its settings changed: an ablation."""
+    return Method(f"rle-{name}", "rle", {f"rle.{key}": value for key, value in settings.items()})
+
+
+ABLATIONS = (
+    RLE,
+    rle_with("uniform", law="uniform"),
+    rle_with("normal", law="normal"),
+    *(rle_with(f"d{dimension}", dimension=dimension) for dimension in (2, 8, 16, 32, 128)),
+    rle_with("unconditioned", condition=False),
+    rle_with(
+        "value-features",
+        feature_hidden=None,
+        feature_activation="tanh",
+        feature_update_rate=0.005,
+    ),
+    rle_with("shallow-features", feature_hidden=(64,)),
+    WHITE_NOISE,
+    PPO,
+    PPO_SCALED,
+    ppo_matched("fourroom"),
+)
+
+
+def _fourroom(
+    name: str,
+    description: str,
+    task: str,
+    methods: tuple[Method, ...] = PAPER_METHODS,
+    seeds: int = 10,
+) -> Study:
+    return Study(name, description, (task,), methods, seeds, total_steps=2_500_000)
+
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        Study(
+            "demo",
+            "all four strategies on FourRoom without reward",
+            ("fourroom",),
+            PAPER_METHODS,
+            seeds=1,
+            total_steps=500_000,
+        ),
+        _fourroom(
+            "fourroom-reward-free",
+            "which strategy visits most of FourRoom without any reward",
+            "fourroom",
+        ),
+        _fourroom(
+            "fourroom-sparse",
+            "which strategy finds the far corner and learns to return there",
+            "fourroom-sparse",
+        ),
+        _fourroom(
+            "fourroom-noisytv",
+            "which strategy is held up by a square of random observations",
+            "fourroom-noisytv",
+        ),
+        _fourroom(
+            "fourroom-ablations",
+            "what each of RLE's choices does without reward",
+            "fourroom",
+            ABLATIONS,
+            seeds=5,
+        ),
+    )
+}
+
+
+def study_names() -> dict[str, str]:
+    """Every study with one line about it."""
+    lines = {}
+    for study in STUDIES.values():
+        runs = len(study.tasks) * len(study.methods) * study.seeds
+        lines[study.name] = f"{study.description} ({runs} runs of {study.total_steps:,} steps)"
+    return lines
+
+
+def find_study(name: str) -> Study:
+    """The study called `name`."""
+    if name not in STUDIES:
+        raise UsageError(f"there is no study {name!r}: {nearest(name, STUDIES)}")
+    return STUDIES[name]

@@ -1,0 +1,117 @@
+"""The contract between environments and everything else: vectorised tasks on tensors.
+
+Auto-reset conventions end here. Whatever the engine below does, a task hands out one `Step` per call
+with the true next observation, the observation to act on, and which entries are real transitions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+State = dict[str, Any]
+"""A tree of tensors, numbers, strings, lists and dictionaries: what a checkpoint can hold."""
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """One of `n` actions; action tensors are int64 `[N]`."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class Continuous:
+    """A vector of numbers; action tensors are float32 `[N, size]`, clipped to the bounds by the task."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers."""
+        return len(self.low)
+
+
+ActionSpace = Discrete | Continuous
+
+
+def random_actions(space: ActionSpace, num_envs: int, generator: torch.Generator) -> Tensor:
+    """Uniformly random actions `[N, ...]`; along an unbounded direction, standard normal ones."""
+    if isinstance(space, Discrete):
+        return torch.randint(0, space.n, (num_envs,), generator=generator)
+    low, high = torch.tensor(space.low), torch.tensor(space.high)
+    bounded = low.isfinite() & high.isfinite()
+    uniform = torch.rand(num_envs, space.size, generator=generator)
+    normal = torch.randn(num_envs, space.size, generator=generator)
+    low, high = low.where(bounded, 0.0), high.where(bounded, 0.0)
+    return torch.where(bounded, low + (high - low) * uniform, normal)
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """What a learner needs to know of a task before it starts."""
+
+    num_envs: int
+    observation_shape: tuple[int, ...]
+    observation_dtype: torch.dtype
+    action_space: ActionSpace
+
+
+class Step(NamedTuple):
+    """The outcome of one action in each of N environments."""
+
+    reward: Tensor
+    """float32 `[N]`, what the learner is rewarded with."""
+    terminated: Tensor
+    """bool `[N]`: the episode ended and nothing comes after."""
+    truncated: Tensor
+    """bool `[N]`: the episode was cut by a time limit; its value goes on."""
+    next_observation: Tensor
+    """`[N, ...]`, the TRUE next observation: an episode's last one, never the next episode's first."""
+    observation: Tensor
+    """`[N, ...]`, what to act on next: the next episode's first observation where one ended, unless
+    the next call only resets. The very same tensor as `next_observation` while no episode ends."""
+    real: Tensor | None = None
+    """bool `[N]`: False where this call only reset the environment; None: all are real."""
+    score: Tensor | None = None
+    """float32 `[N]`, what is reported, if that is not the learner's reward (unclipped points)."""
+    episode_over: Tensor | None = None
+    """bool `[N]`: where a reported episode ended, if that is not terminated | truncated."""
+
+
+class Task(ABC):
+    """A vectorised environment on tensors."""
+
+    spec: TaskSpec
+
+    @abstractmethod
+    def reset(self, seed: int) -> Tensor:
+        """Start every environment afresh from `seed`; returns observations `[N, ...]`."""
+
+    @abstractmethod
+    def step(self, action: Tensor) -> Step:
+        """Take one action in every environment."""
+
+    @abstractmethod
+    def state_dict(self) -> State:
+        """All that is needed to go on exactly from here."""
+
+    @abstractmethod
+    def load_state_dict(self, state: State) -> None:
+        """Go on from a state of `state_dict`."""
+
+    def measures(self) -> dict[str, float]:
+        """Numbers of the suite's own about everything visited so far, logged every iteration."""
+        return {}
+
+    def artefacts(self) -> dict[str, Tensor]:
+        """Tensors of the suite's own that belong in the run directory (visitation counts)."""
+        return {}
+
+    def close(self) -> None:
+        """Release what the environments hold."""

@@ -1,0 +1,199 @@
+"""FourRoom as tensors: thousands of grid worlds at once, on any device.
+
+51 x 51 cells, a wall along row 25 and one along column 25, four doors of one cell. The agent starts
+in the top right corner and sees its centred coordinates. Three tasks: reward-free, a sparse goal in
+the bottom left corner, and a noisy television that shows random coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from rle.errors import UsageError
+from rle.randomness import generator, generator_state, restore_generator
+from rle.tasks.base import Discrete, State, Step, Task, TaskSpec
+
+SIZE = 51
+WALL = 25
+DOORS = ((25, 15), (25, 35), (20, 25), (30, 25))
+START = (0, 50)
+GOAL = (50, 0)
+MOVES = ((0, -1), (0, 1), (-1, 0), (1, 0))
+"""Left, right, up, down as (row, column) differences."""
+NUM_ACTIONS = len(MOVES)
+TELEVISION_SIZE = 2
+TIME_LIMIT = 1000
+VARIANTS = ("fourroom", "fourroom-sparse", "fourroom-noisytv")
+
+
+def free_cells() -> Tensor:
+    """Bool `[51, 51]`: True where the agent can be (2504 cells)."""
+    free = torch.ones(SIZE, SIZE, dtype=torch.bool)
+    free[WALL, :] = False
+    free[:, WALL] = False
+    for row, column in DOORS:
+        free[row, column] = True
+    return free
+
+
+def cell_index(row: int, column: int) -> int:
+    """A cell's number, row by row."""
+    return row * SIZE + column
+
+
+def transition_table() -> Tensor:
+    """int64 `[51 * 51, 4]`: the cell each move leads to; into a wall or off the grid stays put."""
+    free = free_cells()
+    rows, columns = torch.meshgrid(torch.arange(SIZE), torch.arange(SIZE), indexing="ij")
+    here = rows * SIZE + columns
+    targets = []
+    for row_move, column_move in MOVES:
+        row = (rows + row_move).clamp(0, SIZE - 1)
+        column = (columns + column_move).clamp(0, SIZE - 1)
+        targets.append(torch.where(free[row, column], row * SIZE + column, here))
+    return torch.stack(targets, dim=-1).reshape(-1, NUM_ACTIONS)
+
+
+def coordinates() -> Tensor:
+    """float32 `[51 * 51, 2]`: (x, y) of every cell, centred to [-1, 1], y pointing up.
+
+    Centring matters: with ReLU and zero biases φ depends only on the direction of its input.
+    """
+    axis = torch.linspace(-1.0, 1.0, SIZE)
+    rows, columns = torch.meshgrid(torch.arange(SIZE), torch.arange(SIZE), indexing="ij")
+    return torch.stack([axis[columns], -axis[rows]], dim=-1).reshape(-1, 2)
+
+
+def television_cells(corner: tuple[int, int]) -> Tensor:
+    """Bool `[51 * 51]`: the 2 x 2 square whose top left cell is `corner`."""
+    row, column = corner
+    square = torch.zeros(SIZE, SIZE, dtype=torch.bool)
+    square[row : row + TELEVISION_SIZE, column : column + TELEVISION_SIZE] = True
+    inside = row >= 0 and column >= 0 and int(square.sum()) == TELEVISION_SIZE**2
+    if not inside or not bool(free_cells()[square].all()) or bool(square[START]):
+        raise UsageError(
+            f"the television at {corner} does not lie on free cells away from the start: "
+            f"give the top left cell (row, column) of a free 2 x 2 square."
+        )
+    return square.reshape(-1)
+
+
+class FourRoom(Task):
+    """One of the three FourRoom tasks, with exact visitation counts."""
+
+    def __init__(
+        self,
+        variant: str,
+        num_envs: int,
+        time_limit: int = TIME_LIMIT,
+        television: tuple[int, int] = (12, 37),
+        device: str | torch.device = "cpu",
+    ) -> None:
+        self.spec = TaskSpec(num_envs, (2,), torch.float32, Discrete(NUM_ACTIONS))
+        self.time_limit = time_limit
+        self.has_goal = variant == "fourroom-sparse"
+        self._device = torch.device(device)
+        # Cells are kept multiplied by the number of actions: table[position + action] is then one
+        # addition and one look-up, and these steps are most of a rollout's time.
+        table = transition_table() * NUM_ACTIONS
+        self._table = table.reshape(-1).to(self._device)
+        self._view = coordinates().repeat_interleave(NUM_ACTIONS, dim=0).to(self._device)
+        self._start = cell_index(*START) * NUM_ACTIONS
+        self._goal = cell_index(*GOAL) * NUM_ACTIONS
+        self._television: Tensor | None = None
+        if variant == "fourroom-noisytv":
+            squares = television_cells(television).repeat_interleave(NUM_ACTIONS)
+            self._television = squares.to(self._device)
+        self._never = torch.zeros(num_envs, dtype=torch.bool, device=self._device)
+        self._no_reward = torch.zeros(num_envs, device=self._device)
+        self._free = free_cells().reshape(-1)
+        self._visits = torch.zeros(SIZE * SIZE, dtype=torch.int64)
+        self._trail: list[Tensor] = []
+        self._generator = generator(0, "environment")
+        self._position = torch.zeros(num_envs, dtype=torch.int64, device=self._device)
+        self._clock = torch.zeros(num_envs, dtype=torch.int64, device=self._device)
+        self._latest = 0
+
+    def reset(self, seed: int) -> Tensor:
+        self._generator = generator(seed, "environment")
+        self._position = torch.full_like(self._position, self._start)
+        self._clock = torch.zeros_like(self._clock)
+        self._latest = 0
+        self._visits.zero_()
+        self._trail.clear()
+        return self._observe(self._position)
+
+    def step(self, action: Tensor) -> Step:
+        position = self._table.index_select(0, self._position + action)
+        self._trail.append(position)
+        self._clock = self._clock + 1
+        # No clock is ahead of `_latest`, so most steps need not ask whether an episode timed out.
+        self._latest += 1
+        next_observation = self._observe(position)
+        observation = next_observation
+        terminated = truncated = self._never
+        reward = self._no_reward
+        if self.has_goal:
+            terminated = position == self._goal
+            reward = terminated.to(torch.float32)
+        if self._latest >= self.time_limit:
+            truncated = (self._clock >= self.time_limit) & ~terminated
+        if self.has_goal or self._latest >= self.time_limit:
+            ended = terminated | truncated
+            if bool(ended.any()):
+                position = torch.where(ended, self._start, position)
+                self._clock = torch.where(ended, 0, self._clock)
+                self._latest = int(self._clock.max())
+                # The start is not in the television, so its view needs no noise.
+                start_view = self._view[self._start]
+                observation = torch.where(ended[:, None], start_view, next_observation)
+        self._position = position
+        return Step(reward, terminated, truncated, next_observation, observation)
+
+    def _observe(self, position: Tensor) -> Tensor:
+        """Centred coordinates `[N, 2]`; inside the television, uniformly random ones."""
+        view = self._view.index_select(0, position)
+        if self._television is not None:
+            noise = torch.rand(view.shape, generator=self._generator).to(self._device) * 2 - 1
+            view = torch.where(self._television[position][:, None], noise, view)
+        return view
+
+    def visits(self) -> Tensor:
+        """int64 `[51 * 51]`: how often each cell was entered since `reset`."""
+        if self._trail:
+            cells = torch.cat(self._trail).cpu() // NUM_ACTIONS
+            self._visits += torch.bincount(cells, minlength=SIZE * SIZE)
+            self._trail.clear()
+        return self._visits
+
+    def measures(self) -> dict[str, float]:
+        """Share of free cells visited, and entropy of the visits in nats (at most ln 2504)."""
+        counts = self.visits()[self._free].double()
+        share = counts / counts.sum().clamp(min=1)
+        return {
+            "coverage": float((counts > 0).double().mean()),
+            "visitation_entropy": float(-torch.xlogy(share, share).sum()) if counts.any() else 0.0,
+            "visitation_entropy_max": math.log(len(counts)),
+        }
+
+    def artefacts(self) -> dict[str, Tensor]:
+        return {"visits": self.visits().reshape(SIZE, SIZE).clone()}
+
+    def state_dict(self) -> State:
+        return {
+            "position": self._position,
+            "clock": self._clock,
+            "visits": self.visits().clone(),
+            "generator": generator_state(self._generator),
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        self._position = state["position"].to(self._device)
+        self._clock = state["clock"].to(self._device)
+        self._latest = int(self._clock.max())
+        self._visits = state["visits"].clone()
+        self._trail.clear()
+        self._generator = restore_generator(state["generator"])

@@ -1,0 +1,145 @@
+"""FourRoom as ordinary Gymnasium environments, for agents that are not this package's own."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from rle.tasks import fourroom
+
+TELEVISION = (12, 37)
+"""Top left cell (row, column) of the registered noisy television."""
+ENVIRONMENTS: dict[str, dict[str, Any]] = {
+    "rle/FourRoom-v0": {},
+    "rle/FourRoomSparse-v0": {"goal": True},
+    "rle/FourRoomNoisyTV-v0": {"television": TELEVISION},
+}
+"""Gymnasium ids and what is special about them."""
+
+CELL_PIXELS = 8
+AGENT_RADIUS = 6
+"""In pixels: larger than a cell, or it is hard to see among 51 x 51."""
+
+Colour = tuple[int, int, int]
+# From the colour-blind safe palette of Okabe and Ito, with greys for the building.
+FLOOR: Colour = (246, 245, 241)
+GRID: Colour = (232, 230, 224)
+WALL: Colour = (58, 62, 70)
+START: Colour = (86, 180, 233)
+GOAL: Colour = (0, 158, 115)
+TELEVISION_COLOUR: Colour = (204, 121, 167)
+AGENT: Colour = (213, 94, 0)
+
+
+def register() -> None:
+    """Make the ids of `ENVIRONMENTS` known to Gymnasium; calling it again changes nothing."""
+    for env_id, settings in ENVIRONMENTS.items():
+        if env_id not in gymnasium.registry:
+            gymnasium.register(
+                env_id,
+                entry_point=f"{__name__}:FourRoomEnv",
+                max_episode_steps=fourroom.TIME_LIMIT,
+                kwargs=settings,
+            )
+
+
+@cache
+def _tables() -> tuple[list[list[int]], npt.NDArray[np.float32]]:
+    """Tabulate the cell each move leads to and every cell's coordinates, once for all environments.
+
+    The first is a plain list: looking up one element of an array costs several times as much.
+    """
+    return fourroom.transition_table().tolist(), fourroom.coordinates().numpy()
+
+
+class FourRoomEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
+    """One FourRoom; the same world as `rle.tasks.fourroom.FourRoom`, one step at a time.
+
+    Observations are float32 `[2]`, centred coordinates (x, y) in [-1, 1]; `info["cell"]` is the
+    true (row, column), in the television too. Actions are left, right, up, down. With `goal`, the
+    bottom left corner gives reward 1 and ends the episode; `television` is the top left cell of a
+    2 x 2 square where observations are random. `render_mode="rgb_array"` gives 408 x 408 pictures.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012
+
+    def __init__(
+        self,
+        goal: bool = False,
+        television: tuple[int, int] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.observation_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+        self.action_space = spaces.Discrete(fourroom.NUM_ACTIONS)
+        self.render_mode = render_mode
+        self._moves, self._view = _tables()
+        self._start = fourroom.cell_index(*fourroom.START)
+        self._goal = fourroom.cell_index(*fourroom.GOAL) if goal else None
+        self._television: frozenset[int] = frozenset()
+        if television is not None:
+            squares = fourroom.television_cells((television[0], television[1]))
+            self._television = frozenset(squares.nonzero().flatten().tolist())
+        self._cell = self._start
+        self._background: npt.NDArray[np.uint8] | None = None
+
+    def reset(
+        self,
+        *,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        self._cell = self._start
+        return self._observe(), self._info()
+
+    def step(
+        self, action: np.int64
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        self._cell = self._moves[self._cell][action]
+        reached = self._cell == self._goal
+        return self._observe(), float(reached), reached, False, self._info()
+
+    def _observe(self) -> npt.NDArray[np.float32]:
+        if self._cell in self._television:
+            return self.np_random.uniform(-1.0, 1.0, 2).astype(np.float32)
+        view: npt.NDArray[np.float32] = self._view[self._cell].copy()
+        return view
+
+    def _info(self) -> dict[str, Any]:
+        return {"cell": divmod(self._cell, fourroom.SIZE)}
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """uint8 `[408, 408, 3]`, or None without a render mode."""
+        if self.render_mode is None:
+            return None
+        if self._background is None:
+            self._background = self._paint_background()
+        picture = self._background.copy()
+        row, column = divmod(self._cell, fourroom.SIZE)
+        middle_y, middle_x = (row + 0.5) * CELL_PIXELS, (column + 0.5) * CELL_PIXELS
+        pixels = np.arange(fourroom.SIZE * CELL_PIXELS) + 0.5
+        distance = np.hypot(pixels[:, None] - middle_y, pixels[None, :] - middle_x)
+        picture[distance <= AGENT_RADIUS] = AGENT
+        return picture
+
+    def _paint_background(self) -> npt.NDArray[np.uint8]:
+        """Everything but the agent."""
+        cells = np.empty((fourroom.SIZE, fourroom.SIZE, 3), np.uint8)
+        cells[:] = FLOOR
+        cells[~fourroom.free_cells().numpy()] = WALL
+        cells[fourroom.START] = START
+        for cell in self._television:
+            cells[divmod(cell, fourroom.SIZE)] = TELEVISION_COLOUR
+        if self._goal is not None:
+            cells[fourroom.GOAL] = GOAL
+        picture = cells.repeat(CELL_PIXELS, axis=0).repeat(CELL_PIXELS, axis=1)
+        # A faint line along each floor cell's top and left edge makes single cells countable.
+        floor = (picture == FLOOR).all(-1)
+        edge = np.arange(len(picture)) % CELL_PIXELS == 0
+        picture[floor & (edge[:, None] | edge[None, :])] = GRID
+        return picture

@@ -1,0 +1,45 @@
+"""Task names and what builds them."""
+
+from __future__ import annotations
+
+import torch
+
+from rle.config import EnvironmentConfig, nearest
+from rle.errors import UsageError
+from rle.tasks import fourroom
+from rle.tasks.base import Task
+
+GYM_PREFIX = "gym/"
+
+
+def task_names() -> dict[str, str]:
+    """Every task name with one line about it; open-ended suites as a pattern."""
+    return {
+        "fourroom": "51 x 51 grid, four rooms, no reward: pure exploration",
+        "fourroom-sparse": "the same with reward 1 at the far corner",
+        "fourroom-noisytv": "the same with a 2 x 2 square of random observations",
+        "gym/<id>": "any Gymnasium environment with Box (or Dict) observations, e.g. gym/CartPole-v1",
+    }
+
+
+def check_task_name(name: str) -> None:
+    """Raise `UsageError` with the nearest name unless `name` is a task."""
+    if name in fourroom.VARIANTS:
+        return
+    if name.startswith(GYM_PREFIX):
+        from rle.tasks.gym import check_gym_id
+
+        check_gym_id(name.removeprefix(GYM_PREFIX))
+        return
+    raise UsageError(f"there is no task {name!r}: {nearest(name, task_names())}")
+
+
+def make_task(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
+    """Build the task called `name`."""
+    check_task_name(name)
+    if name in fourroom.VARIANTS:
+        limit = fourroom.TIME_LIMIT if config.time_limit is None else config.time_limit
+        return fourroom.FourRoom(name, config.num_envs, limit, config.television, device)
+    from rle.tasks.gym import GymTask
+
+    return GymTask(name.removeprefix(GYM_PREFIX), config, device)

@@ -1,0 +1,37 @@
+"""Small configurations for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rle.config import RunConfig, replace
+from rle.presets import preset_config
+
+SMALL: dict[str, Any] = {
+    "num_envs": 8,
+    "rollout_steps": 16,
+    "policy_hidden": (16,),
+    "value_hidden": (16,),
+    "total_steps": 128 * 8,
+    "checkpoint_every": 128 * 4,
+    "compile": "off",
+}
+SMALL_STRATEGY: dict[str, dict[str, Any]] = {
+    "rle": {"rle.feature_hidden": (16,), "rle.resample_every": 5},
+    "rnd": {
+        "rnd.predictor_hidden": (16,),
+        "rnd.target_hidden": (16,),
+        "rnd.outputs": 8,
+        "rnd.warmup_rollouts": 2,
+    },
+}
+
+
+def small_config(
+    explore: str, task: str = "fourroom-sparse", seed: int = 0, **settings: Any
+) -> RunConfig:
+    """A run of eight short iterations; settings by name, `__` for the dot."""
+    config = replace(preset_config(task, explore, seed=seed), SMALL)
+    for part in explore.split("+"):
+        config = replace(config, SMALL_STRATEGY.get(part, {}))
+    return replace(config, {name.replace("__", "."): value for name, value in settings.items()})

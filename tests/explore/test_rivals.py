@@ -1,0 +1,145 @@
+"""RND, NoisyNet, white noise and mixtures."""
+
+import pytest
+import torch
+
+from rle.errors import UsageError
+from rle.explore.noisy import noisy_layers
+from rle.explore.registry import check_strategy_name
+from rle.explore.rnd import prediction_error
+from rle.nets.noisy import NoisyLinear
+from rle.runs.trainer import Trainer
+from tests.builders import small_config
+
+
+def started(explore: str, **settings: object) -> Trainer:
+    trainer = Trainer(small_config(explore, **settings))
+    trainer.start()
+    return trainer
+
+
+class TestRND:
+    def test_error_by_hand(self) -> None:
+        error = prediction_error(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0, 4.0]]))
+        assert error.tolist() == [2.5]
+
+    def test_target_is_fixed_and_predictor_learns(self) -> None:
+        trainer = started("rnd")
+        target = [p.clone() for p in trainer.strategy._target.parameters()]
+        predictor = [p.clone() for p in trainer.strategy._predictor.parameters()]
+        trainer.iterate()
+        after = list(trainer.strategy._target.parameters())
+        assert all(torch.equal(a, b) for a, b in zip(target, after, strict=True))
+        learned = list(trainer.strategy._predictor.parameters())
+        assert not any(torch.equal(a, b) for a, b in zip(predictor, learned, strict=True))
+
+    def test_bonus_falls_where_the_agent_has_been(self) -> None:
+        trainer = started("rnd", task="fourroom", learning_rate=1e-2)
+        start = torch.tensor([[1.0, 1.0]])
+        before = float(trainer.strategy.bonus(start, None))
+        for _ in range(20):
+            trainer.iterate()
+        assert float(trainer.strategy.bonus(start, None)) < 0.2 * before
+
+    def test_whitening_is_clipped_and_warmed_up(self) -> None:
+        trainer = started("rnd", rnd__warmup_rollouts=3, task="fourroom")
+        strategy = trainer.strategy
+        assert float(strategy._moments.count) == 3 * 128
+        whitened = strategy._whiten(torch.tensor([[-1.0, -1.0], [1.0, 1.0]]))
+        # The far corner lies many deviations from where random actions lead.
+        assert whitened[0].tolist() == [-5.0, -5.0]
+        assert float(whitened[1].abs().max()) < 5
+
+    def test_keeps_the_asked_share_of_a_minibatch(self) -> None:
+        strategy = started("rnd", rnd__keep_fraction=0.25).strategy
+        index = torch.arange(100, 140)
+        kept = strategy.auxiliary_rows(index)
+        assert len(kept) == 10
+        assert len(set(kept.tolist())) == 10
+        assert set(kept.tolist()) <= set(index.tolist())
+        assert set(strategy.auxiliary_rows(index).tolist()) != set(kept.tolist())
+
+    def test_return_is_never_cut(self) -> None:
+        trainer = started("rnd", time_limit=5)
+        trainer.iterate()
+        assert bool(trainer.rollout.truncated.any())
+        assert not bool(trainer.rollout.bonus_cut.any())
+
+
+class TestNoisyNet:
+    def test_noise_sits_on_the_last_policy_layer_and_the_value_head(self) -> None:
+        network = started("noisy").network
+        assert isinstance(network.policy_head, NoisyLinear)
+        assert isinstance(network.value_heads[0], NoisyLinear)
+        assert len(noisy_layers(network)) == 2
+        assert float(network.policy_head.weight_deviation.detach()[0, 0]) == pytest.approx(0.017)
+
+    def test_one_sample_per_rollout_kept_during_its_update(self) -> None:
+        trainer = started("noisy")
+        head = trainer.network.policy_head
+        trainer.collect()
+        during_rollout = head.weight_noise.clone()
+        batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+        assert torch.equal(head.weight_noise, during_rollout)
+        trainer.collect()
+        assert not torch.equal(head.weight_noise, during_rollout)
+
+    def test_silent_in_greedy_evaluation(self) -> None:
+        trainer = started("noisy")
+        trainer.collect()
+        trainer.strategy.evaluate(greedy=True)
+        trainer.strategy.begin_rollout(1, trainer.network)
+        assert bool((trainer.network.policy_head.weight_noise == 0).all())
+
+    def test_deviations_are_learned(self) -> None:
+        trainer = started("noisy")
+        metrics, _ = trainer.iterate()
+        assert metrics["noisy_deviation"] != pytest.approx(0.017, abs=1e-7)
+
+
+class TestWhiteNoise:
+    def test_is_standard_normal_and_joins_the_task_reward(self) -> None:
+        strategy = started("white-noise").strategy
+        noise = strategy.bonus(torch.zeros(50_000, 2), None)
+        assert float(noise.mean()) == pytest.approx(0, abs=0.025)
+        assert float(noise.std()) == pytest.approx(1, abs=0.02)
+        assert not strategy.streams[0].separate
+        assert strategy.streams[0].coefficient == 0.01
+
+    def test_policy_sees_nothing_of_it(self) -> None:
+        trainer = started("white-noise")
+        assert trainer.strategy.input_size == 0
+        metrics, _ = trainer.iterate()
+        assert metrics["latent_sensitivity"] == 0.0
+        assert len(trainer.network.value_heads) == 1
+
+
+class TestMixture:
+    def test_has_both_streams_heads_and_inputs(self) -> None:
+        trainer = started("rle+rnd")
+        assert [stream.name for stream in trainer.strategy.streams] == ["rle", "rnd"]
+        assert len(trainer.network.value_heads) == 3
+        assert trainer.strategy.input_size == 4
+        trainer.iterate()
+        cut = trainer.rollout.bonus_cut
+        assert bool(cut[..., 0].any())
+        assert not bool(cut[..., 1].any())
+
+    @pytest.mark.parametrize(
+        ("silent", "single"), [("rnd", "rle"), ("rle", "rnd"), ("white_noise", "rle")]
+    )
+    def test_a_coefficient_of_zero_leaves_the_other_bit_for_bit(self, silent, single) -> None:
+        names = [single, silent.replace("_", "-")]
+        mixture = started("+".join(names), **{f"{silent}__coefficient": 0.0})
+        alone = started(single)
+        for _ in range(3):
+            mixture.iterate()
+            alone.iterate()
+        pairs = zip(mixture.network.parameters(), alone.network.parameters(), strict=True)
+        assert all(torch.equal(a, b) for a, b in pairs)
+
+    @pytest.mark.parametrize("name", ["rle+rle", "rle+none", "rle+", "rlee"])
+    def test_bad_names(self, name: str) -> None:
+        with pytest.raises(UsageError):
+            check_strategy_name(name)

@@ -1,0 +1,41 @@
+"""Reward scaling: what it divides by, where it restarts, and what it never does."""
+
+import torch
+
+from rle.learn.scaling import RewardScaler
+
+GAMMA = torch.tensor([0.5])
+
+
+def test_divides_by_the_deviation_of_the_filtered_sum() -> None:
+    # One environment, rewards 1, 1, 2: sums 1, 1.5, 2.75 with mean 1.75.
+    # population variance = (0.5625 + 0.0625 + 1) / 3 = 0.541667
+    rewards = torch.tensor([1.0, 1.0, 2.0])[:, None, None]
+    scaled = RewardScaler(1, GAMMA)(rewards, torch.zeros(3, 1, 1, dtype=torch.bool))
+    torch.testing.assert_close(scaled, rewards / 0.541667**0.5, atol=1e-5, rtol=1e-5)
+
+
+def test_filters_along_time_and_not_across_environments() -> None:
+    # The widely copied mistake runs the filter over environments. Two environments with constant
+    # rewards 1 and -1: along time sums are 1, 1.5 and -1, -1.5; variance 1.625 (mean 0).
+    rewards = torch.tensor([[1.0, -1.0], [1.0, -1.0]])[..., None]
+    scaler = RewardScaler(2, GAMMA)
+    scaler(rewards, torch.zeros(2, 2, 1, dtype=torch.bool))
+    torch.testing.assert_close(scaler.deviations(), torch.tensor([1.625**0.5]))
+
+
+def test_filter_restarts_where_the_stream_is_stopped_and_goes_on_across_rollouts() -> None:
+    stop = torch.tensor([False, True])[:, None, None]
+    scaler = RewardScaler(1, GAMMA)
+    ones = torch.ones(2, 1, 1)
+    scaler(ones, stop)  # sums 1, 1.5, then the stream stops
+    scaler(ones, torch.zeros_like(stop))  # starts again: 1, 1.5
+    scaler(ones, torch.zeros_like(stop))  # goes on: 1.75, 1.875
+    sums = torch.tensor([1, 1.5, 1, 1.5, 1.75, 1.875], dtype=torch.float64)
+    expected = sums.std(correction=0).float()[None]
+    torch.testing.assert_close(scaler.deviations(), expected)
+
+
+def test_never_centres() -> None:
+    scaled = RewardScaler(1, GAMMA)(torch.zeros(4, 1, 1), torch.zeros(4, 1, 1, dtype=torch.bool))
+    assert bool((scaled == 0).all())

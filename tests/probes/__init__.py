@@ -1,0 +1,1 @@
+"""Tiny worlds with known answers, for tests of everything above the tasks."""

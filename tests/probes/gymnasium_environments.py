@@ -1,0 +1,153 @@
+"""Gymnasium environments that show what a wrapper of Gymnasium environments does to them."""
+
+from __future__ import annotations
+
+import copy
+import random
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+Outcome = tuple[Any, float, bool, bool, dict[str, Any]]
+
+
+class Counting(gymnasium.Env[Any, Any]):
+    """Observes (episode, step); each episode's length, 2 to 6, is drawn when it begins.
+
+    Reward is 10 · step + action. `ending` says which flags the last step carries.
+    """
+
+    def __init__(self, ending: tuple[bool, bool] = (True, False)) -> None:
+        self.observation_space = spaces.Box(0.0, np.inf, (2,), np.float32)
+        self.action_space = spaces.Discrete(3)
+        self.ending = ending
+        self.episode = self.steps = 0
+        self.length = 2
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        # Drawn, not counted: a counter that survives `reset` could not be restored from outside.
+        self.episode = int(self.np_random.integers(1000))
+        self.length = int(self.np_random.integers(2, 7))
+        self.steps = 0
+        return self.observe(), {}
+
+    def observe(self) -> Any:
+        return np.array([self.episode, self.steps], np.float32)
+
+    def step(self, action: Any) -> Outcome:
+        self.steps += 1
+        terminated, truncated = self.ending if self.steps >= self.length else (False, False)
+        return self.observe(), 10.0 * self.steps + float(action), terminated, truncated, {}
+
+
+class Echo(gymnasium.Env[Any, Any]):
+    """Observes the last action as it arrived here, as a vector; never ends by itself."""
+
+    def __init__(self, action_space: spaces.Space[Any]) -> None:
+        self.action_space = action_space
+        self.size = int(np.prod(action_space.shape or ()))
+        self.observation_space = spaces.Box(-np.inf, np.inf, (self.size,), np.float64)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return np.zeros(self.size), {}
+
+    def step(self, action: Any) -> Outcome:
+        assert self.action_space.contains(action)
+        return np.asarray(action, np.float64).reshape(self.size), 0.0, False, False, {}
+
+
+class Showing(gymnasium.Env[Any, Any]):
+    """Observes one and the same member of any space."""
+
+    def __init__(self, observation_space: spaces.Space[Any], observation: Any) -> None:
+        self.observation_space = observation_space
+        self.action_space = spaces.Discrete(2)
+        self.observation = observation
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return copy.deepcopy(self.observation), {}
+
+    def step(self, action: Any) -> Outcome:
+        return copy.deepcopy(self.observation), 0.0, False, False, {}
+
+
+class Drifting(Counting):
+    """Counting, except that a random number is drawn, and shown, at every step."""
+
+    def observe(self) -> Any:
+        return np.array([self.np_random.random(), self.steps], np.float32)
+
+
+class Unrepeatable(Counting):
+    """Counting, except that its observations come from a source of randomness no seed governs."""
+
+    def observe(self) -> Any:
+        return np.array([random.SystemRandom().random(), self.steps], np.float32)
+
+
+class NeedsPackage(Counting):
+    """Cannot be built, and says as Gymnasium's own environments do what to install."""
+
+    def __init__(self) -> None:
+        raise gymnasium.error.DependencyNotInstalled('run `pip install "gymnasium[box2d]"`')
+
+
+def register() -> None:
+    """Make the ids `probe/...-v0` known to Gymnasium; calling it again changes nothing."""
+    box = spaces.Box(-1.0, 1.0, (2,), np.float32)
+    lopsided = spaces.Box(np.array([-1.0, -2.0]), np.array([1.0, 0.1]), dtype=np.float64)
+    both = spaces.Dict({"place": box, "kind": spaces.Discrete(3)})
+    place = np.array([0.25, -0.5], np.float32)
+    picture = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    environments: dict[str, tuple[Any, dict[str, Any]]] = {
+        "Terminating": (Counting, {"ending": (True, False)}),
+        "Truncating": (Counting, {"ending": (False, True)}),
+        "EndingBothWays": (Counting, {"ending": (True, True)}),
+        "Drifting": (Drifting, {}),
+        "Unrepeatable": (Unrepeatable, {}),
+        "NeedsPackage": (NeedsPackage, {}),
+        "NeedsModule": ("a_package_nobody_has.environments:Environment", {}),
+        "EchoBox": (Echo, {"action_space": lopsided}),
+        "EchoSquare": (Echo, {"action_space": spaces.Box(-1.0, 1.0, (2, 2), np.float32)}),
+        "EchoDiscrete": (Echo, {"action_space": spaces.Discrete(3, start=5)}),
+        "EchoMultiDiscrete": (Echo, {"action_space": spaces.MultiDiscrete([3, 2])}),
+        "EchoIntegerBox": (Echo, {"action_space": spaces.Box(0, 5, (2,), np.int64)}),
+        "ShowDict": (
+            Showing,
+            {"observation_space": both, "observation": {"place": place, "kind": 2}},
+        ),
+        "ShowTuple": (
+            Showing,
+            {"observation_space": spaces.Tuple([box, box]), "observation": (place, -place)},
+        ),
+        "ShowDiscrete": (
+            Showing,
+            {"observation_space": spaces.Discrete(4), "observation": np.int64(1)},
+        ),
+        "ShowPicture": (
+            Showing,
+            {
+                "observation_space": spaces.Box(0, 255, (2, 2, 3), np.uint8),
+                "observation": picture,
+            },
+        ),
+        "ShowSequence": (
+            Showing,
+            {"observation_space": spaces.Sequence(box), "observation": (place,)},
+        ),
+    }
+    for name, (entry_point, settings) in environments.items():
+        env_id = f"probe/{name}-v0"
+        if env_id not in gymnasium.registry:
+            gymnasium.register(env_id, entry_point=entry_point, kwargs=settings)

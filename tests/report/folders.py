@@ -1,0 +1,61 @@
+"""Run directories written by hand, with numbers that can be checked in the head."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rle.config import replace, to_dict
+from rle.presets import preset_config
+
+
+def write_run(
+    path: Path,
+    explore: str = "rle",
+    task: str = "fourroom",
+    seed: int = 0,
+    coverage: tuple[float, ...] = (0.25, 0.5),
+    scores: tuple[float, ...] = (),
+    finished: bool = True,
+    **settings: Any,
+) -> Path:
+    """A run with one line of metrics per value of `coverage`, at 500, 1000, ... steps.
+
+    `scores` are those of episodes that end every 100 steps, the last one at the end.
+    """
+    path.mkdir(parents=True)
+    changes = {name.replace("__", "."): value for name, value in settings.items()}
+    changes.setdefault("total_steps", 500 * len(coverage))
+    config = replace(preset_config(task, explore, seed=seed), changes)
+    (path / "config.json").write_text(json.dumps(to_dict(config)))
+    meta: dict[str, Any] = {
+        "started": "2026-01-02T03:04:05+00:00",
+        "python": "3.11.7",
+        "versions": {},
+        "git": None,
+    }
+    (path / "meta.json").write_text(json.dumps(meta))
+    lines = [
+        {
+            "iteration": number,
+            "step": 500 * number,
+            "coverage": value,
+            "visitation_entropy": 4 * value,
+            "score": sum(scores) / max(len(scores), 1),
+            "seconds": float(number),
+        }
+        for number, value in enumerate(coverage, start=1)
+    ]
+    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    last = 500 * len(coverage)
+    episodes = [
+        {"iteration": 1, "step": last - 100 * back, "env": 0, "score": score, "length": 100}
+        for back, score in enumerate(reversed(scores))
+    ]
+    text = "".join(json.dumps(episode) + "\n" for episode in reversed(episodes))
+    (path / "episodes.jsonl").write_text(text)
+    if finished:
+        record = {"step": last, "seconds": 2.0, "steps_per_second": 500.0, "measures": {}}
+        (path / "finished.json").write_text(json.dumps(record))
+    return path

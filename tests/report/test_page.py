@@ -1,0 +1,195 @@
+"""A report of real, tiny runs: its page stands alone and its pictures are there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rle.report import report
+from rle.report.pictures import columns_of, nearest_step
+from rle.report.reward_maps import reward_pixels
+from rle.report.svg import wall_path
+from rle.report.visit_maps import visit_pixels
+from rle.runs import train_config
+from rle.tasks import fourroom
+from tests.builders import small_config
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    for explore in ("rle", "none"):
+        for seed in (0, 1):
+            config = small_config(explore, "fourroom", seed)
+            train_config(config, root / "fourroom" / explore / str(seed), quiet=True)
+    sparse = small_config("rle", "fourroom-sparse", environment__time_limit=50)
+    train_config(sparse, root / "sparse", quiet=True)
+    for explore in ("noisy", "rle+rnd"):
+        train_config(small_config(explore, "fourroom"), root / "fourroom" / explore, quiet=True)
+    train_config(small_config("rle", "fourroom-noisytv"), root / "tv", quiet=True)
+    train_config(small_config("none", "gym/CartPole-v1"), root / "gym", quiet=True)
+    return root
+
+
+@pytest.fixture(scope="module")
+def page(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report([runs], tmp_path_factory.mktemp("out"))
+
+
+class Checker(HTMLParser):
+    """Every element is closed, every reference stays inside the page or its folder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.identities: list[str] = []
+        self.references: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attributes:
+            if name == "id":
+                self.identities.append(value or "")
+            if name in ("src", "href", "xlink:href", "data", "action", "poster"):
+                self.references.append(value or "")
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_page_is_whole_and_stands_alone(page: Path) -> None:
+    text = page.read_text()
+    checker = Checker()
+    checker.feed(text)
+    checker.close()
+    assert checker.open == []
+    assert len(checker.identities) == len(set(checker.identities))
+    for reference in checker.references:
+        if reference.startswith("#"):
+            assert reference[1:] in checker.identities
+        elif not reference.startswith("data:"):
+            assert (page.parent / reference).is_file(), reference
+    assert re.search(r"https?://", text) is None
+    assert "url(" not in text
+    assert "@import" not in text
+    assert len(text) < 15e6
+
+
+def test_figures_are_there_as_svg_and_png(page: Path) -> None:
+    figures = page.parent / "figures"
+    names = {path.stem for path in figures.iterdir()}
+    assert {
+        "fourroom-coverage",
+        "fourroom-visitation-entropy",
+        "fourroom-visitation",
+        "fourroom-visitation-every-seed",
+        "fourroom-trajectories",
+        "fourroom-reward-maps",
+        "fourroom-sparse-success",
+        "fourroom-noisytv-trajectories",
+        "gym-cartpole-v1-score",
+    } <= names
+    assert "fourroom-success" not in names
+    for name in names:
+        assert (figures / f"{name}.svg").read_text().startswith("<?xml")
+        assert (figures / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"figures/{name}.svg" in page.read_text()
+
+
+def test_numbers_are_those_of_the_runs(runs: Path, page: Path) -> None:
+    summary = json.loads((page.parent / "summary.json").read_text())
+    assert sorted(summary["tasks"]) == [
+        "fourroom",
+        "fourroom-noisytv",
+        "fourroom-sparse",
+        "gym/CartPole-v1",
+    ]
+    methods = {m["label"]: m for m in summary["tasks"]["fourroom"]["methods"]}
+    assert list(methods) == ["RLE", "PPO", "NoisyNet", "RLE + RND"]
+    for seed in (0, 1):
+        record = json.loads((runs / f"fourroom/rle/{seed}/finished.json").read_text())
+        by_seed = methods["RLE"]["measures"]["coverage"]["by_seed"]
+        assert by_seed[str(seed)] == pytest.approx(record["measures"]["coverage"])
+    for label, has_draws in (
+        ("RLE", True),
+        ("PPO", False),
+        ("NoisyNet", True),
+        ("RLE + RND", True),
+    ):
+        assert ("diversity_between" in methods[label]["measures"]) == has_draws
+        assert 0 <= methods[label]["measures"]["diversity_within"]["mean"] <= 1
+    cartpole = summary["tasks"]["gym/CartPole-v1"]["methods"][0]["measures"]
+    assert cartpole.keys() == {"score", "steps_per_second"}
+
+
+def test_same_runs_same_figures(runs: Path, page: Path, tmp_path: Path) -> None:
+    again = report([runs / "tv"], tmp_path)
+    for kind in ("trajectories", "visitation", "reward-maps", "coverage"):
+        name = f"figures/fourroom-noisytv-{kind}.svg"
+        assert (page.parent / name).read_bytes() == (again.parent / name).read_bytes()
+
+
+def test_a_checkpoint_that_cannot_be_read_costs_only_its_pictures(
+    runs: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(runs / "fourroom" / "rle" / "0", tmp_path / "run")
+    for checkpoint in (tmp_path / "run" / "checkpoints").iterdir():
+        checkpoint.write_bytes(b"damaged")
+    text = report([tmp_path]).read_text()
+    assert "run: no trajectories, because it could not be read" in text
+    assert "Where the agents have been" in text
+    assert "Where each z leads" not in text
+
+
+def test_row_0_is_on_top_and_the_start_on_the_right() -> None:
+    counts = np.zeros((fourroom.SIZE, fourroom.SIZE))
+    counts[fourroom.START] = 10
+    pixels = visit_pixels(counts, 10.0)
+    assert pixels.shape == (51, 51, 4)
+    assert pixels[0, 50, 3] == 255
+    assert (pixels[..., 3] > 0).sum() == 1
+    # Walls: all but the doors of row 25 and column 25.
+    assert "M0 25h1v1h-1z" in wall_path()
+    assert "M15 25h1v1h-1z" not in wall_path()
+    assert wall_path().count("M") == 51 * 51 - 2504
+
+
+def test_visits_are_coloured_by_their_logarithm() -> None:
+    counts = np.array([[1.0, 10.0, 100.0, 0.0]])
+    pixels = visit_pixels(counts, 100.0)
+    middle = visit_pixels(np.array([[10.0]]), 100.0)
+    assert (pixels[0, 1] == middle[0, 0]).all()
+    assert (pixels[0, 3] == 0).all()
+    assert len({tuple(pixel) for pixel in pixels[0]}) == 4
+
+
+def test_no_reward_is_white() -> None:
+    pixels = reward_pixels(np.zeros((51, 51)), 1.0)
+    assert (pixels[0, 0, :3] > 240).all()
+    assert pixels[25, 0, 3] == 0
+
+
+def test_checkpoints_near_the_papers() -> None:
+    assert nearest_step([503_808, 1_003_520], 500_000) == 503_808
+    assert nearest_step([303_104], 500_000) is None
+    assert nearest_step([1, 2], None) == 2
+    assert nearest_step([], None) is None
+    wanted = (500_000, 1_500_000, 2_500_000)
+    whole = [503_808, 1_003_520, 1_503_232, 2_002_944, 2_502_656]
+    assert columns_of([whole], wanted) == [*wanted]
+    assert columns_of([whole[:2]], wanted) == [500_000, None]
+    assert columns_of([[100]], wanted) == [None]
