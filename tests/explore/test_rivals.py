@@ -89,7 +89,7 @@ class TestNoisyNet:
         trainer = started("noisy")
         trainer.collect()
         trainer.strategy.evaluate(greedy=True)
-        trainer.strategy.begin_rollout(1, trainer.network)
+        trainer.strategy.begin_rollout(trainer.network)
         assert bool((trainer.network.policy_head.weight_noise == 0).all())
 
     def test_deviations_are_learned(self) -> None:

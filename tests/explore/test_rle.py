@@ -109,7 +109,7 @@ def make_strategy(**settings: object):
     settings = {"num_envs": 3, "rollout_steps": 16, "minibatches": 2} | settings
     trainer = Trainer(small_config("rle", task="fourroom", **settings))
     trainer.start()
-    trainer.strategy.begin_rollout(16, trainer.network)
+    trainer.strategy.draw(16)
     return trainer.strategy
 
 

@@ -78,6 +78,15 @@ def test_one_seed_is_told(tmp_path: Path) -> None:
     assert coverage["methods"][0]["measures"]["coverage"]["low"] is None
 
 
+def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a", finished=False)
+    for name in ("metrics.jsonl", "episodes.jsonl", "meta.json"):
+        (run / name).unlink()
+    page = report([tmp_path])
+    assert "RLE, seed 0: has no metrics yet." in notes_of(page)
+    assert "No run has a result yet." in page.read_text()
+
+
 def test_an_unfinished_run_is_included_and_told(tmp_path: Path) -> None:
     write_run(tmp_path / "a", seed=0, total_steps=2000, coverage=(0.1, 0.2, 0.3, 0.4))
     write_run(tmp_path / "b", seed=1, total_steps=2000, coverage=(0.1, 0.2), finished=False)

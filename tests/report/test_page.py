@@ -150,7 +150,7 @@ def test_a_checkpoint_that_cannot_be_read_costs_only_its_pictures(
     for checkpoint in (tmp_path / "run" / "checkpoints").iterdir():
         checkpoint.write_bytes(b"damaged")
     text = report([tmp_path]).read_text()
-    assert "run: no trajectories, because it could not be read" in text
+    assert "No trajectory diversity, no trajectories, no reward maps of run, because" in text
     assert "Where the agents have been" in text
     assert "Where each z leads" not in text
 

@@ -162,8 +162,9 @@ def test_missing_and_invalid_scores_are_noted_in_the_interval() -> None:
 
 def test_unequal_numbers_of_runs_by_hand() -> None:
     # Task a never varies. Task b has two seeds, 0 and 4: its mean is 0, 2 or 4 with chances 1/4,
-    # 1/2, 1/4, the mean over both tasks 0.5, 1.5 or 2.5.
-    scores = stats.Scores.from_runs("rle", {"a": [1.0, 1.0, 1.0, 1.0], "b": [0.0, 4.0]})
+    # 1/2, 1/4, the mean over both tasks 0.5, 1.5 or 2.5. Were b resampled as often as a, eight
+    # times, 0.5 would have a chance of 1/256 and not be a 2.5 % quantile.
+    scores = stats.Scores.from_runs("rle", {"a": [1.0] * 8, "b": [0.0, 4.0]})
     plain = stats.aggregate_interval(stats.mean, scores, PLAIN)
     assert (plain.low, plain.point, plain.high) == (0.5, 1.5, 2.5)
     # All of the variance is b's: one degree of freedom and n = 2.

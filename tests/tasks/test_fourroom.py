@@ -109,7 +109,7 @@ def test_time_limit_is_exactly_1000_steps_and_starts_again() -> None:
             cells = [grid.move(cell, int(a)) for cell, a in zip(cells, action, strict=True)]
             assert shows(step.next_observation, cells)
             assert step.truncated.tolist() == [number == 1000] * 3
-            assert (step.observation is step.next_observation) == (number < 1000)
+            assert torch.equal(step.observation, step.next_observation) == (number < 1000)
             assert not step.terminated.any()
             assert not step.reward.any()
             assert step.real is None

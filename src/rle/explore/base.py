@@ -54,8 +54,11 @@ class Strategy:
     def start(self, network: ActorCritic) -> None:
         """Called once, before the first step of a new run."""
 
-    def begin_rollout(self, steps: int, network: ActorCritic) -> None:
-        """Draw all randomness of the next `steps` steps (and of the update that follows)."""
+    def begin_rollout(self, network: ActorCritic) -> None:
+        """A rollout and the update on it begin."""
+
+    def draw(self, steps: int) -> None:
+        """Draw all randomness of the next `steps` steps."""
 
     def latent(self) -> Tensor | None:
         """`[N, L]`, what conditions the next action; None if L = 0."""

@@ -43,9 +43,13 @@ class Mixture(Strategy):
         for part in self.parts.values():
             part.start(network)
 
-    def begin_rollout(self, steps: int, network: ActorCritic) -> None:
+    def begin_rollout(self, network: ActorCritic) -> None:
         for part in self.parts.values():
-            part.begin_rollout(steps, network)
+            part.begin_rollout(network)
+
+    def draw(self, steps: int) -> None:
+        for part in self.parts.values():
+            part.draw(steps)
 
     def latent(self) -> Tensor | None:
         return _joined([part.latent() for part in self.parts.values()])

@@ -30,7 +30,7 @@ class NoisyNet(Strategy):
         return NoisyLinear(inputs, outputs, self._config.initial_deviation)
 
     @torch.no_grad()
-    def begin_rollout(self, steps: int, network: ActorCritic) -> None:
+    def begin_rollout(self, network: ActorCritic) -> None:
         for layer in noisy_layers(network):
             if self._silent:
                 layer.silence()

@@ -95,8 +95,7 @@ class RandomLatentExploration(Strategy):
         self._deviation = torch.ones(config.dimension, device=device)
         self._latent = torch.zeros(num_envs, self.latent_size, device=device)
         self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=device)
-        self._soonest = 0
-        self._fresh: tuple[Tensor, ...] = ()
+        self._fresh = torch.zeros(0)
         self._initial_features = self._feature_vector()
         self._time = 0
 
@@ -109,15 +108,14 @@ class RandomLatentExploration(Strategy):
         if self.config.stagger:
             offsets = torch.randint(0, period, (self._num_envs,), generator=self._generator)
             self._countdown -= offsets.to(self.device)
-        self._soonest = int(self._countdown.min())
 
     def _draw(self, steps: int) -> Tensor:
         return self._law((steps, self._num_envs, self.config.dimension), self._generator)
 
-    def begin_rollout(self, steps: int, network: ActorCritic) -> None:
+    def draw(self, steps: int) -> None:
         # One z per step and environment, whether it is needed or not: how many are drawn must not
         # depend on what the agent did, and one draw is faster than many.
-        self._fresh = self._draw(steps).to(self.device).unbind(0)
+        self._fresh = self._draw(steps).to(self.device)
         self._time = 0
 
     def latent(self) -> Tensor:
@@ -127,33 +125,23 @@ class RandomLatentExploration(Strategy):
         return latent if self.input_size else None
 
     def after_step(self, step: Step) -> Tensor | None:
-        ended = step.terminated | step.truncated
+        # No branch depends on data: the loop around this may be compiled as a whole.
         # A call that only reset the environment is not a step under z.
-        self._countdown = self._countdown - (1 if step.real is None else step.real.long())
-        # No countdown is below `_soonest`, so most steps need not look for one that ran out.
-        self._soonest -= 1
-        switch = ended
-        if self._soonest <= 0:
-            switch = ended | (self._countdown <= 0)
-        latent = self._latent
+        countdown = self._countdown - (1 if step.real is None else step.real.long())
+        switch = step.terminated | step.truncated | (countdown <= 0)
+        latent, fresh = self._latent, self._fresh[self._time]
+        self._time += 1
         if self.config.condition_on_bonus:
             earned = self._reward(step.next_observation, latent)
             if step.real is not None:
                 earned = torch.where(step.real[:, None], earned, latent[:, -1:])
             latent = torch.cat([latent[:, :-1], earned], -1)
-        fresh = self._fresh[self._time]
-        if self.config.condition_on_bonus:
             # The first step under a new z has no previous bonus.
             fresh = torch.cat([fresh, torch.zeros_like(fresh[:, :1])], -1)
-        self._time += 1
-        if bool(switch.any()):
-            latent = torch.where(switch[:, None], fresh, latent)
-            self._countdown = torch.where(switch, self.config.resample_every, self._countdown)
-            self._soonest = int(self._countdown.min())
-        self._latent = latent
+        self._latent = torch.where(switch[:, None], fresh, latent)
+        self._countdown = torch.where(switch, self.config.resample_every, countdown)
         return switch[:, None]
 
-    @torch.no_grad()
     def _reward(self, observation: Tensor, latent: Tensor) -> Tensor:
         """F `[B, 1]`, without touching the statistics."""
         return self._reward_of_features(self.features(observation), latent)
@@ -240,7 +228,6 @@ class RandomLatentExploration(Strategy):
         self._deviation = self._moments.deviation.float()
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
-        self._soonest = int(self._countdown.min())
         self._generator = restore_generator(state["generator"])
 
 

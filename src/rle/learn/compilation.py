@@ -43,10 +43,15 @@ def should_compile(config: RunConfig) -> bool:
     return True
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` compiled whole, with its gradient computations inside."""
+def compiled(function: Callable[..., Any], many_small_kernels: bool = False) -> Callable[..., Any]:
+    """`function` compiled whole, with its gradient computations inside.
+
+    `many_small_kernels` asks for a C++ program around the kernels: slower to build, but it saves the
+    Python between kernels where that is most of the time.
+    """
     from torch._dynamo import config as dynamo_config
 
     # Lets torch.autograd.grad be part of the graph: forward, backward and clipping become one.
     dynamo_config.trace_autograd_ops = True
-    return torch.compile(function, fullgraph=True, dynamic=False)
+    options: Any = {"cpp_wrapper": True} if many_small_kernels else None
+    return torch.compile(function, fullgraph=True, dynamic=False, options=options)

@@ -97,9 +97,11 @@ class PPO:
         )
         self._scaled = torch.tensor([stream.scale for stream in self.streams], device=device)
         self._generator = generator(seed, "minibatches")
-        self._gradient: Callable[..., Any] = (
-            compiled(self._gradients) if compile else self._gradients
-        )
+        self._gradient: Callable[..., Any] = self._gradients
+        self._evaluation: Callable[..., Any] = self._evaluate
+        if compile:
+            self._gradient = compiled(self._gradients)
+            self._evaluation = compiled(self._evaluate)
 
     @torch.no_grad()
     def prepare(self, rollout: Rollout, strategy: Strategy) -> tuple[Batch, dict[str, float]]:
@@ -118,7 +120,9 @@ class PPO:
         )
 
         latent = strategy.network_input(rollout.latent)
-        values = self.network.value(rollout.observation, latent)
+        values, log_probability = self._evaluation(
+            rollout.observation, latent, rollout.policy_output, rollout.action
+        )
         next_values = values[1:].clone()
         finals = rollout.finals()
         if finals is not None:
@@ -133,7 +137,6 @@ class PPO:
         )
         returns = per_stream + values
         advantage = (per_stream * self._coefficients).sum(-1)
-        log_probability = self._distribution.log_probability(rollout.policy_output, rollout.action)
         batch = Batch(
             rollout.observation[:-1].flatten(0, 1),
             None if latent is None else latent[:-1].flatten(0, 1),
@@ -145,6 +148,13 @@ class PPO:
             None if real is None else real.flatten(),
         )
         return batch, self._describe(batch, reward, per_stream)
+
+    def _evaluate(
+        self, observation: Tensor, latent: Tensor | None, policy_output: Tensor, action: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Values `[T + 1, N, K]` of all states, and log π `[T, N]` of all actions."""
+        values = self.network.value(observation, latent)
+        return values, self._distribution.log_probability(policy_output, action)
 
     def _bonus(self, rollout: Rollout, strategy: Strategy) -> Tensor:
         """Unscaled bonuses `[T, N, K]`; 0 in rows that are no transitions."""

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from rle.nets.distributions import ActionDistribution
-from rle.tasks.base import Step, TaskSpec
+from rle.tasks.base import TaskSpec
+
+
+class Rows(NamedTuple):
+    """What happened in some consecutive steps: each field `[rows, N, ...]`."""
+
+    observation: Tensor
+    latent: Tensor | None
+    policy_output: Tensor
+    action: Tensor
+    reward: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    next_observation: Tensor
+    real: Tensor | None
+    score: Tensor | None
+    episode_over: Tensor | None
+    bonus_cut: Tensor | None
+
+    @classmethod
+    def stack(cls, rows: Sequence[Rows]) -> Rows:
+        """Rows `[N, ...]` of single steps, put together."""
+        columns = zip(*rows, strict=True)
+        stacked: Any = (None if column[0] is None else torch.stack(column) for column in columns)
+        return cls(*stacked)
 
 
 class FinalObservations(NamedTuple):
@@ -23,7 +48,7 @@ class FinalObservations(NamedTuple):
 
 
 class Rollout:
-    """Everything the update needs of the last T steps, preallocated and written row by row.
+    """Everything the update needs of the last T steps, preallocated.
 
     The latent that conditioned an action stands beside the observation it was taken in. True next
     observations are not stored: they are the next row's, except where an episode ended.
@@ -55,65 +80,40 @@ class Rollout:
         self._real = buffer(steps, dtype=torch.bool)
         self._all_real = True
         self._finals: list[FinalObservations] = []
-        # Rows as ready-made views: indexing a tensor anew at every step costs more than the copy.
-        self._rows = {
-            name: getattr(self, name).unbind(0)
-            for name in (
-                "observation",
-                "latent",
-                "action",
-                "policy_output",
-                "reward",
-                "score",
-                "terminated",
-                "truncated",
-                "episode_over",
-                "bonus_cut",
-                "_real",
-            )
-        }
 
     def begin(self) -> None:
         """Forget the previous rollout."""
         self._finals.clear()
         self._all_real = True
 
-    def write_state(self, row: int, observation: Tensor, latent: Tensor | None) -> None:
-        """What the action of `row` is (or would be) taken on."""
-        self._rows["observation"][row].copy_(observation)
+    def write(self, first: int, rows: Rows) -> None:
+        """Store consecutive steps, the first of them at row `first`."""
+        place = slice(first, first + len(rows.reward))
+        self.observation[place] = rows.observation
+        if rows.latent is not None:
+            self.latent[place] = rows.latent
+        self.action[place] = rows.action
+        self.policy_output[place] = rows.policy_output
+        self.reward[place] = rows.reward
+        self.score[place] = rows.reward if rows.score is None else rows.score
+        self.terminated[place] = rows.terminated
+        self.truncated[place] = rows.truncated
+        ended = rows.terminated | rows.truncated
+        self.episode_over[place] = ended if rows.episode_over is None else rows.episode_over
+        if rows.bonus_cut is not None:
+            self.bonus_cut[place] = rows.bonus_cut
+        self._real[place] = True if rows.real is None else rows.real
+        self._all_real &= rows.real is None
+        row, env = ended.nonzero(as_tuple=True)
+        if len(row):
+            final = rows.next_observation[row, env]
+            self._finals.append(FinalObservations(row + first, env, final))
+
+    def write_last(self, observation: Tensor, latent: Tensor | None) -> None:
+        """Store the state after the last step, from which values are bootstrapped."""
+        self.observation[-1] = observation
         if latent is not None:
-            self._rows["latent"][row].copy_(latent)
-
-    def write_outcome(
-        self, row: int, action: Tensor, policy_output: Tensor, step: Step, cut: Tensor | None
-    ) -> None:
-        """What was done in `row`, and what came of it."""
-        rows = self._rows
-        rows["action"][row].copy_(action)
-        rows["policy_output"][row].copy_(policy_output)
-        rows["reward"][row].copy_(step.reward)
-        rows["terminated"][row].copy_(step.terminated)
-        rows["truncated"][row].copy_(step.truncated)
-        if cut is not None:
-            rows["bonus_cut"][row].copy_(cut)
-        rows["score"][row].copy_(step.reward if step.score is None else step.score)
-        if step.real is not None:
-            rows["_real"][row].copy_(step.real)
-            self._all_real = False
-        else:
-            rows["_real"][row].fill_(True)
-        # A task hands out one and the same tensor while no episode ends, unless the call that resets
-        # comes later: then some rows are not real.
-        if step.real is not None or step.next_observation is not step.observation:
-            self._keep_finals(row, step)
-        over = step.episode_over
-        rows["episode_over"][row].copy_(step.terminated | step.truncated if over is None else over)
-
-    def _keep_finals(self, row: int, step: Step) -> None:
-        (env,) = (step.terminated | step.truncated).nonzero(as_tuple=True)
-        if len(env):
-            final = step.next_observation.index_select(0, env)
-            self._finals.append(FinalObservations(torch.full_like(env, row), env, final))
+            self.latent[-1] = latent
 
     @property
     def real(self) -> Tensor | None:

@@ -36,13 +36,58 @@ class _Tanh(torch.autograd.Function):
         return torch.ops.aten.tanh_backward(gradient, y)
 
 
+class _RationalTanh(torch.autograd.Function):
+    """tanh as a rational function, for compiled code, where twenty multiplications cost nothing.
+
+    The coefficients are the minimax approximation that Eigen and XLA use, good to 4e-7.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        x = x.clamp(-7.90531110763549805, 7.90531110763549805)
+        square = x * x
+        numerator, denominator = (
+            torch.full_like(x, _NUMERATOR[0]),
+            torch.full_like(x, _DENOMINATOR[0]),
+        )
+        for coefficient in _NUMERATOR[1:]:
+            numerator = numerator * square + coefficient
+        for coefficient in _DENOMINATOR[1:]:
+            denominator = denominator * square + coefficient
+        y = x * numerator / denominator
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (y,) = ctx.saved_tensors
+        return gradient * (1 - y * y)
+
+
+_NUMERATOR = (
+    -2.76076847742355e-16,
+    2.00018790482477e-13,
+    -8.60467152213735e-11,
+    5.12229709037114e-08,
+    1.48572235717979e-05,
+    6.37261928875436e-04,
+    4.89352455891786e-03,
+)
+_DENOMINATOR = (
+    1.19825839466702e-06,
+    1.18534705686654e-04,
+    2.26843463243900e-03,
+    4.89352518554385e-03,
+)
+
+
 def tanh(x: Tensor) -> Tensor:
     """Hyperbolic tangent as 2 σ(2x) - 1: three times faster than `torch.tanh` on a CPU.
 
     The absolute error is that of float32 rounding, below 2e-7.
     """
     if torch.compiler.is_compiling():
-        return 2 * torch.sigmoid(2 * x) - 1
+        return _RationalTanh.apply(x)
     if torch.is_grad_enabled() and x.requires_grad:
         return _Tanh.apply(x)
     return _sigmoid_tanh(x)

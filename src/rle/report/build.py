@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,14 +15,20 @@ from rle.config import require
 from rle.errors import UsageError
 from rle.report.curves import curve_figures
 from rle.report.figures import Figure
-from rle.report.measures import Diversities, TaskMeasures, measure_task, reference_method
+from rle.report.measures import (
+    ALL_MEASURES,
+    Diversities,
+    TaskMeasures,
+    measure_task,
+    reference_method,
+)
 from rle.report.methods import TaskGroup, group_runs
 from rle.report.page import Page, Section, render
 from rle.report.pictures import Problems, attempt
 from rle.report.plots import save_figure
 from rle.report.records import RunRecord, find_runs, is_fourroom, read_run
 from rle.report.reward_maps import reward_figure
-from rle.report.style import LineStyle, assign_styles, steps_text
+from rle.report.style import LineStyle, assign_styles, file_name, steps_text
 from rle.report.summary import interval_method, task_summary, without_nan
 from rle.report.tables import (
     Table,
@@ -109,7 +114,7 @@ def _report_task(
     group: TaskGroup, styles: dict[str, LineStyle], folder: Path
 ) -> tuple[Section, TaskMeasures]:
     """Draw and measure one task, and write its files."""
-    problems: Problems = []
+    problems = Problems()
     diversities = _diversities(group, problems)
     results = measure_task(group, diversities)
     figures: list[Figure] = [*curve_figures(group, styles)]
@@ -122,7 +127,7 @@ def _report_task(
             *(reward_figure(m, m is not reference, problems) for m in group.methods),
         ]
         figures += [picture for picture in pictures if picture is not None]
-    identity = re.sub(r"[^a-z0-9]+", "-", group.task.lower()).strip("-")
+    identity = file_name(group.task)
     for figure in figures:
         save_figure(figure, folder / FIGURES, f"{identity}-{figure.name}")
     shown = [measures_table(group, results), differences_table(results)]
@@ -136,7 +141,7 @@ def _report_task(
         title=task_title(group.task),
         description=task_description(group.task),
         headline=headline(group, results),
-        notes=tuple(dict.fromkeys([*group.notes, *results.notes, *problems])),
+        notes=tuple(dict.fromkeys([*group.notes, *results.notes, *problems.sentences()])),
         tables=tuple(tables),
         folded_tables=tuple(folded),
         figures=tuple(figures),
@@ -206,7 +211,7 @@ def _page(
     facts: tuple[tuple[str, str], ...],
     left_out: list[str],
 ) -> Page:
-    measures = dict.fromkeys(m for group in groups for m in results[group.task].measures)
+    used = {measure for group in groups for measure in results[group.task].measures}
     labels = dict.fromkeys(method.label for group in groups for method in group.methods)
     seeds = {len(method.runs) for group in groups for method in group.methods}
     steps = {method.steps for group in groups for method in group.methods}
@@ -226,7 +231,7 @@ def _page(
         facts=facts,
         notes=tuple(left_out),
         sections=tuple(sections),
-        definitions=tuple(measures),
+        definitions=tuple(measure for measure in ALL_MEASURES if measure in used),
         interval=(
             f"{100 * interval['level']:.0f} % confidence intervals of means and of differences of "
             f"means over seeds: {interval['description']}, {interval['resamples']} resamples. "

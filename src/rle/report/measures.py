@@ -30,6 +30,8 @@ class Measure:
     bounds: tuple[float, float] | None = None
     compared: bool = True
     """Whether the difference from RLE is of interest."""
+    expected: bool = True
+    """Whether the reader is told of runs without it."""
     inferred: bool = True
     """Whether its mean gets an interval: not if it says more about the machine than the method."""
 
@@ -74,6 +76,7 @@ BETWEEN = Measure(
     3,
     (0.0, 1.0),
     compared=False,
+    expected=False,
 )
 WITHIN = Measure(
     "diversity_within",
@@ -91,8 +94,11 @@ RATE = Measure(
     "agent steps per second of training time, on the machine and with the load of the moment.",
     0,
     compared=False,
+    expected=False,
     inferred=False,
 )
+
+ALL_MEASURES = (COVERAGE, ENTROPY, SUCCESS, SCORE, BETWEEN, WITHIN, RATE)
 
 
 def measures_of(task: str) -> tuple[Measure, ...]:
@@ -144,7 +150,8 @@ def measure_task(group: TaskGroup, diversities: Diversities) -> TaskMeasures:
                 interval = _mean(list(values.values()), measure)
                 estimates[method.label][measure.key] = Estimate(values, interval)
             missing = [str(run.seed) for run in method.runs if run.seed not in values]
-            if missing and not (measure is BETWEEN and not values):
+            # Where no run has a value the table shows a dash; where some have, the mean hides it.
+            if missing and values and measure.expected:
                 seeds = f"seed{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
                 notes.append(f"{method.label}: no value of {measure.label.lower()} for {seeds}.")
     return TaskMeasures(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import matplotlib
@@ -18,24 +19,45 @@ TOLERANCE = 0.1
 COLUMNS = 5
 """Panels side by side in a figure's file."""
 
-Problems = list[str]
-"""What could not be drawn, in sentences for the reader."""
 Values = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 
+@dataclass
+class Problems:
+    """What could not be drawn or measured, and why."""
+
+    found: list[tuple[str, str, str]] = field(default_factory=list)
+    """Run, what is missing, reason."""
+
+    def sentences(self) -> list[str]:
+        """One sentence for every reason: many runs may share it."""
+        sentences = []
+        for reason in dict.fromkeys(why for *_, why in self.found):
+            runs = list(dict.fromkeys(run for run, _, why in self.found if why == reason))
+            missing = dict.fromkeys(what for _, what, why in self.found if why == reason)
+            more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+            sentences.append(
+                f"No {', no '.join(missing)} of {', '.join(runs[:3])}{more}, because the files "
+                f"could not be read: {reason.rstrip('.')}."
+            )
+        return sentences
+
+
 def representative(method: Method) -> RunRecord:
     """The finished run with the median coverage (the lower of two): neither lucky nor unlucky."""
-    finished = [run for run in method.runs if run.finished]
-    ranked = sorted(finished or method.runs, key=lambda run: run.final("coverage") or 0.0)
+    ranked = sorted(_candidates(method), key=lambda run: run.final("coverage") or 0.0)
     return ranked[(len(ranked) - 1) // 2]
+
+
+def _candidates(method: Method) -> list[RunRecord]:
+    return [run for run in method.runs if run.finished] or list(method.runs)
 
 
 def which_seed(method: Method, run: RunRecord) -> str:
     """Which of a method's runs a picture shows."""
-    if len(method.runs) == 1:
-        return f"seed {run.seed}"
-    return f"seed {run.seed} (median of {len(method.runs)})"
+    among = len(_candidates(method))
+    return f"seed {run.seed}" if among == 1 else f"seed {run.seed} (median of {among})"
 
 
 def nearest_step(available: Sequence[int], wanted: int | None) -> int | None:
@@ -71,7 +93,7 @@ def attempt(
     try:
         return action()
     except (UsageError, KeyError, RuntimeError, TypeError, ValueError, OSError) as error:
-        problems.append(f"{run.name}: no {what}, because it could not be read ({error}).")
+        problems.found.append((run.name, what, str(error)))
         return None
 
 

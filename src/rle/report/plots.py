@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter
 
@@ -176,7 +177,7 @@ def _draw_panel(axes: Any, panel: Panel, floor: str) -> None:
     if panel.television is not None:
         row, column = panel.television
         side = fourroom.TELEVISION_SIZE + 1
-        outline = matplotlib.patches.Rectangle(
+        outline = Rectangle(
             (column - 1, row - 1), side, side, fill=False, edgecolor=MARK, linewidth=1.2
         )
         axes.add_patch(outline)

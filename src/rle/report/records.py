@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rle.config import require
 from rle.errors import UsageError
 from rle.report.style import steps_text
-from rle.runs.directory import CONFIG, METRICS, RunDirectory, read_lines
+from rle.runs.directory import CONFIG, META, METRICS, RunDirectory, read_lines
 from rle.tasks import fourroom
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,6 +35,9 @@ class RunRecord:
     directory: RunDirectory
     name: str
     """Its folder, as seen from the folder reported on."""
+    task: str
+    explore: str
+    seed: int
     settings: dict[str, Any]
     """The configuration with dotted names."""
     meta: dict[str, Any]
@@ -44,26 +47,11 @@ class RunRecord:
     curves: dict[str, tuple[FloatArray, FloatArray]]
     """Steps and values of each of `CURVES` that was recorded; values may be NaN."""
     rate: float | None
-    """Steps per second."""
+    """Steps per second; None before the run is finished."""
     success: float | None
     """Share of the episodes that ended in the last tenth of the steps and reached the goal."""
     notes: tuple[str, ...]
     """What a reader must know about this run; sentences without the run's name."""
-
-    @property
-    def task(self) -> str:
-        """The task's name."""
-        return str(self.settings["task"])
-
-    @property
-    def explore(self) -> str:
-        """The strategy's name."""
-        return str(self.settings["explore"])
-
-    @property
-    def seed(self) -> int:
-        """The seed."""
-        return int(self.settings["seed"])
 
     def final(self, key: str) -> float | None:
         """The last finite value of a curve, None if there is none."""
@@ -110,37 +98,39 @@ def _run_folders(root: Path) -> Iterator[Path]:
 def read_run(path: Path, name: str) -> RunRecord:
     """Read one run directory; raises `UsageError` if it is damaged."""
     directory = RunDirectory.open(path)
-    settings = _read_settings(path)
-    curves, last, notes = _read_metrics(path)
-    finished = _read_object(path, directory.finished)
+    try:
+        return _read_run(directory, name)
+    except UsageError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} is damaged ({error!r}).") from error
+
+
+def _read_run(directory: RunDirectory, name: str) -> RunRecord:
+    # Not through `RunConfig`: runs of other versions, with other settings, are shown too.
+    config = json.loads((directory.path / CONFIG).read_text(encoding="utf-8"))
+    settings = flatten(config)
+    task, total = str(settings["task"]), int(settings["total_steps"])
+    curves, last, notes = _read_metrics(directory.path)
+    finished = directory.finished()
     step = int(last.get("step", 0))
     if finished is None:
-        total = steps_text(settings["total_steps"])
-        notes.append(f"not finished: {steps_text(step)} of {total} steps so far.")
-    success = None
-    if settings["task"] == GOAL_TASK:
-        success = success_at_end(directory.episodes(), step)
+        notes.append(f"not finished: {steps_text(step)} of {steps_text(total)} steps so far.")
     return RunRecord(
         directory=directory,
         name=name,
+        task=task,
+        explore=str(settings["explore"]),
+        seed=int(settings["seed"]),
         settings=settings,
-        meta=_read_object(path, directory.meta) or {},
+        meta=directory.meta() if (directory.path / META).exists() else {},
         step=step,
         finished=finished is not None,
         curves=curves,
-        rate=_rate(finished, last),
-        success=success,
+        rate=None if finished is None else float(finished["steps_per_second"]),
+        success=success_at_end(directory.episodes(), step) if task == GOAL_TASK else None,
         notes=tuple(notes),
     )
-
-
-def _read_settings(path: Path) -> dict[str, Any]:
-    """The configuration, flat. Not through `RunConfig`: runs of other versions are shown too."""
-    try:
-        settings = flatten(json.loads((path / CONFIG).read_text(encoding="utf-8")))
-        return settings | {key: settings[key] for key in ("task", "explore", "seed", "total_steps")}
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise UsageError(f"{path / CONFIG} is damaged ({error!r}).") from error
 
 
 def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -152,16 +142,6 @@ def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[prefix + key] = value
     return flat
-
-
-def _read_object(path: Path, read: Any) -> dict[str, Any] | None:
-    try:
-        value: dict[str, Any] | None = read()
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"a file of {path} is damaged ({error!r}).") from error
-    return value
 
 
 def _read_metrics(
@@ -197,14 +177,6 @@ def _read_metrics(
     if broken:
         notes.append(f"ended with NaN or infinite {', '.join(broken)}: the training broke down.")
     return curves, last, notes
-
-
-def _rate(finished: dict[str, Any] | None, last: dict[str, Any]) -> float | None:
-    if finished is not None and "steps_per_second" in finished:
-        return float(finished["steps_per_second"])
-    if last.get("seconds"):
-        return float(last["step"]) / float(last["seconds"])
-    return None
 
 
 def success_at_end(episodes: list[dict[str, Any]], steps: int) -> float | None:

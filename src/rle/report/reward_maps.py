@@ -21,7 +21,7 @@ from rle.report.pictures import (
     which_seed,
 )
 from rle.report.records import RunRecord
-from rle.report.style import number_text, steps_text
+from rle.report.style import file_name, number_text, steps_text
 from rle.report.trajectories import SEED, latent_strategy, load_for_pictures
 from rle.tasks import fourroom
 
@@ -49,10 +49,9 @@ def reward_figure(method: Method, folded: bool, problems: Problems) -> PanelFigu
     scale = ColourScale(
         "F(s, z)", colours(REWARD_MAP), ((0.0, number_text(-highest, 2)), (0.5, "0"), (1.0, label))
     )
-    slug = "".join(c if c.isalnum() else "-" for c in method.label.lower()).strip("-")
     step = run.directory.checkpoint_steps()[-1]
     return PanelFigure(
-        name=f"reward-maps-{slug}" if folded else "reward-maps",
+        name=f"reward-maps-{file_name(method.label)}" if folded else "reward-maps",
         title=f"Random rewards of {REWARD_MAPS} latents ({method.label})",
         caption=(
             f"F(s, z), the bonus for entering each cell, under {REWARD_MAPS} random z: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -55,6 +56,11 @@ def assign_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
         if label not in styles:
             styles[label] = next(free, LineStyle(GREY, (1, 2)))
     return {label: styles[label] for label in labels}
+
+
+def file_name(text: str) -> str:
+    """`text` as part of a file's name or of an address in the page."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def steps_text(steps: float) -> str:

@@ -87,7 +87,7 @@ def watch(agent: Trainer, draws: int, repeats: int, steps: int) -> tuple[IntArra
     parts = []
     for draw in range(draws):
         agent.strategy.reseed(derive_seed(SEED, f"report draw {draw}"))
-        agent.strategy.begin_rollout(1, agent.network)
+        agent.strategy.begin_rollout(agent.network)
         own = None if latents is None else latents[draw * repeats : (draw + 1) * repeats]
         parts.append(trajectory_cells(agent, own, steps, repeats, draw))
     return np.concatenate(parts, axis=1), draw_of

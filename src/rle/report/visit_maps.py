@@ -106,9 +106,11 @@ def visit_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
     if not highest:
         return None
     groups = []
-    for row in rows:
+    for moment, row in zip(moments, rows, strict=True):
         steps = {steps_text(shown.step) for shown in row if shown.step is not None}
-        when = f"After {min(steps)} steps" if len(steps) == 1 else "At the end"
+        when = "At the end" if moment is None else f"After about {steps_text(moment)} steps"
+        if len(steps) == 1:
+            when = f"After {min(steps)} steps"
         panels = tuple(_visit_panel(shown, highest, len(steps) > 1) for shown in row)
         groups.append(PanelGroup(when, panels))
     choice = (
@@ -154,7 +156,7 @@ def every_seed_figure(group: TaskGroup, problems: Problems) -> PanelFigure | Non
             f"{marks_text(group.task)}."
         ),
         groups=groups,
-        columns=COLUMNS,
+        columns=min(COLUMNS, max(len(method.runs) for method in group.methods)),
         scale=_visit_scale(highest),
         unvisited=True,
         folded=True,

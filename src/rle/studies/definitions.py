@@ -95,6 +95,7 @@ ABLATIONS = (
         feature_update_rate=0.005,
     ),
     rle_with("shallow-features", feature_hidden=(64,)),
+    rle_with("raw-features", standardise=False),
     WHITE_NOISE,
     PPO,
     PPO_SCALED,

@@ -75,7 +75,7 @@ class Step(NamedTuple):
     """`[N, ...]`, the TRUE next observation: an episode's last one, never the next episode's first."""
     observation: Tensor
     """`[N, ...]`, what to act on next: the next episode's first observation where one ended, unless
-    the next call only resets. The very same tensor as `next_observation` while no episode ends."""
+    the next call only resets."""
     real: Tensor | None = None
     """bool `[N]`: False where this call only reset the environment; None: all are real."""
     score: Tensor | None = None
@@ -88,6 +88,11 @@ class Task(ABC):
     """A vectorised environment on tensors."""
 
     spec: TaskSpec
+    traceable: bool = False
+    """Whether `step` is nothing but tensor operations, which PyTorch can compile."""
+
+    def draw(self, steps: int) -> None:
+        """Draw the randomness of the next `steps` steps at once; optional for the caller."""
 
     @abstractmethod
     def reset(self, seed: int) -> Tensor:

@@ -84,6 +84,8 @@ def television_cells(corner: tuple[int, int]) -> Tensor:
 class FourRoom(Task):
     """One of the three FourRoom tasks, with exact visitation counts."""
 
+    traceable = True
+
     def __init__(
         self,
         variant: str,
@@ -107,67 +109,61 @@ class FourRoom(Task):
         if variant == "fourroom-noisytv":
             squares = television_cells(television).repeat_interleave(NUM_ACTIONS)
             self._television = squares.to(self._device)
+        self._start_view = self._view[self._start]
         self._never = torch.zeros(num_envs, dtype=torch.bool, device=self._device)
         self._no_reward = torch.zeros(num_envs, device=self._device)
         self._free = free_cells().reshape(-1)
-        self._visits = torch.zeros(SIZE * SIZE, dtype=torch.int64)
-        self._trail: list[Tensor] = []
+        # Indexed by such positions too; only every fourth entry is ever used.
+        self._visits = torch.zeros(len(self._table), dtype=torch.int64, device=self._device)
+        self._one = torch.ones(num_envs, dtype=torch.int64, device=self._device)
         self._generator = generator(0, "environment")
+        self._noise = torch.zeros(0)
+        self._time = 0
         self._position = torch.zeros(num_envs, dtype=torch.int64, device=self._device)
         self._clock = torch.zeros(num_envs, dtype=torch.int64, device=self._device)
-        self._latest = 0
 
     def reset(self, seed: int) -> Tensor:
         self._generator = generator(seed, "environment")
         self._position = torch.full_like(self._position, self._start)
         self._clock = torch.zeros_like(self._clock)
-        self._latest = 0
         self._visits.zero_()
-        self._trail.clear()
-        return self._observe(self._position)
+        # The start is not in the television, so its view needs no noise.
+        return self._start_view.repeat(self.spec.num_envs, 1)
+
+    def draw(self, steps: int) -> None:
+        self._time = 0
+        if self._television is not None:
+            noise = torch.rand(steps, self.spec.num_envs, 2, generator=self._generator)
+            self._noise = (2 * noise - 1).to(self._device)
 
     def step(self, action: Tensor) -> Step:
+        # No branch depends on data: the loop around this may be compiled as a whole.
         position = self._table.index_select(0, self._position + action)
-        self._trail.append(position)
-        self._clock = self._clock + 1
-        # No clock is ahead of `_latest`, so most steps need not ask whether an episode timed out.
-        self._latest += 1
-        next_observation = self._observe(position)
-        observation = next_observation
-        terminated = truncated = self._never
-        reward = self._no_reward
+        clock = self._clock + 1
+        self._visits.index_add_(0, position, self._one)
+        next_observation = self._view.index_select(0, position)
+        if self._television is not None:
+            if self._time >= len(self._noise):
+                self.draw(1)
+            inside = self._television.index_select(0, position)[:, None]
+            next_observation = torch.where(inside, self._noise[self._time], next_observation)
+            self._time += 1
+        truncated = clock >= self.time_limit
         if self.has_goal:
             terminated = position == self._goal
-            reward = terminated.to(torch.float32)
-        if self._latest >= self.time_limit:
-            truncated = (self._clock >= self.time_limit) & ~terminated
-        if self.has_goal or self._latest >= self.time_limit:
+            truncated = truncated & ~terminated
             ended = terminated | truncated
-            if bool(ended.any()):
-                position = torch.where(ended, self._start, position)
-                self._clock = torch.where(ended, 0, self._clock)
-                self._latest = int(self._clock.max())
-                # The start is not in the television, so its view needs no noise.
-                start_view = self._view[self._start]
-                observation = torch.where(ended[:, None], start_view, next_observation)
-        self._position = position
+            reward = terminated.to(torch.float32)
+        else:
+            terminated, ended, reward = self._never, truncated, self._no_reward
+        self._position = torch.where(ended, self._start, position)
+        self._clock = torch.where(ended, 0, clock)
+        observation = torch.where(ended[:, None], self._start_view, next_observation)
         return Step(reward, terminated, truncated, next_observation, observation)
-
-    def _observe(self, position: Tensor) -> Tensor:
-        """Centred coordinates `[N, 2]`; inside the television, uniformly random ones."""
-        view = self._view.index_select(0, position)
-        if self._television is not None:
-            noise = torch.rand(view.shape, generator=self._generator).to(self._device) * 2 - 1
-            view = torch.where(self._television[position][:, None], noise, view)
-        return view
 
     def visits(self) -> Tensor:
         """int64 `[51 * 51]`: how often each cell was entered since `reset`."""
-        if self._trail:
-            cells = torch.cat(self._trail).cpu() // NUM_ACTIONS
-            self._visits += torch.bincount(cells, minlength=SIZE * SIZE)
-            self._trail.clear()
-        return self._visits
+        return self._visits[::NUM_ACTIONS].cpu()
 
     def measures(self) -> dict[str, float]:
         """Share of free cells visited, and entropy of the visits in nats (at most ln 2504)."""
@@ -186,14 +182,12 @@ class FourRoom(Task):
         return {
             "position": self._position,
             "clock": self._clock,
-            "visits": self.visits().clone(),
+            "visits": self._visits.clone(),
             "generator": generator_state(self._generator),
         }
 
     def load_state_dict(self, state: State) -> None:
         self._position = state["position"].to(self._device)
         self._clock = state["clock"].to(self._device)
-        self._latest = int(self._clock.max())
-        self._visits = state["visits"].clone()
-        self._trail.clear()
+        self._visits.copy_(state["visits"])
         self._generator = restore_generator(state["generator"])

@@ -1,0 +1,216 @@
+"""The run directory: the interface between training and everything that looks at it later.
+
+Every file is either appended line by line or replaced whole, so that a crash at any moment leaves a
+readable directory. `docs/run-directory.md` describes every file and field.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rle import config as configuration
+from rle.config import RunConfig
+from rle.errors import UsageError
+from rle.runs.state import load_state, save_state
+from rle.tasks.base import State
+
+CONFIG = "config.json"
+META = "meta.json"
+METRICS = "metrics.jsonl"
+EPISODES = "episodes.jsonl"
+FINISHED = "finished.json"
+CHECKPOINTS = "checkpoints"
+ARTEFACTS = "artefacts"
+_RECORDED_PACKAGES = ("random-latent-exploration", "torch", "numpy", "gymnasium", "safetensors")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace `path` with `value` as JSON, whole or not at all."""
+    temporary = path.with_suffix(path.suffix + ".partial")
+    temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a JSON-lines file; a last line cut short by a crash is left out."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if not line.endswith("\n"):
+                return
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                raise UsageError(
+                    f"{path} has a damaged line ({error}): restore the file or train the run again."
+                ) from error
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """One run on disk."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: Path, config: RunConfig) -> RunDirectory:
+        """A new run directory at `path`, which must be empty or absent."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            holds = "already holds a run" if (path / CONFIG).exists() else "is not empty"
+            advice = f"`rle resume {path}`" if (path / CONFIG).exists() else "an empty folder"
+            raise UsageError(f"the output folder {path} {holds}: choose another --out, or {advice}.")
+        path.mkdir(parents=True, exist_ok=True)
+        # The configuration comes first: from then on the run can be resumed, whatever happens.
+        write_json(path / CONFIG, configuration.to_dict(config))
+        write_json(path / META, describe_machine(config))
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path | str) -> RunDirectory:
+        """An existing run directory."""
+        path = Path(path)
+        if not (path / CONFIG).is_file():
+            raise UsageError(
+                f"{path} is not a run directory (it has no {CONFIG}): "
+                "give the folder that `rle train` printed."
+            )
+        return cls(path)
+
+    def config(self) -> RunConfig:
+        """The run's configuration."""
+        try:
+            values = json.loads((self.path / CONFIG).read_text(encoding="utf-8"))
+            return configuration.from_dict(values)
+        except (json.JSONDecodeError, TypeError, AttributeError) as error:
+            raise UsageError(
+                f"{self.path / CONFIG} is damaged ({error}): restore it or train the run again."
+            ) from error
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """One object per iteration."""
+        return list(read_lines(self.path / METRICS))
+
+    def episodes(self) -> list[dict[str, Any]]:
+        """One object per finished episode."""
+        return list(read_lines(self.path / EPISODES))
+
+    def meta(self) -> dict[str, Any]:
+        """Versions, machine and code state the run began with."""
+        result: dict[str, Any] = json.loads((self.path / META).read_text(encoding="utf-8"))
+        return result
+
+    def finished(self) -> dict[str, Any] | None:
+        """The run's closing record, or None while it is not finished."""
+        path = self.path / FINISHED
+        if not path.exists():
+            return None
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return result
+
+    def finish(self, record: dict[str, Any]) -> None:
+        """Declare the run finished."""
+        write_json(self.path / FINISHED, record)
+
+    def checkpoint_steps(self) -> list[int]:
+        """Steps at which checkpoints stand, ascending."""
+        return _steps_of(self.path / CHECKPOINTS)
+
+    def save_checkpoint(self, step: int, state: State, artefacts: dict[str, Tensor]) -> None:
+        """Write a checkpoint and the suite's own data of the same moment."""
+        for folder in (CHECKPOINTS, ARTEFACTS):
+            (self.path / folder).mkdir(exist_ok=True)
+        if artefacts:
+            save_state(self.path / ARTEFACTS / f"{step:012d}.safetensors", dict(artefacts))
+        save_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors", state)
+
+    def load_checkpoint(self, step: int | None = None) -> State:
+        """The state at `step`, or at the latest checkpoint."""
+        steps = self.checkpoint_steps()
+        if not steps:
+            raise UsageError(f"{self.path} has no checkpoint: train it again from the start.")
+        step = steps[-1] if step is None else step
+        return load_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors")
+
+    def artefact_steps(self) -> list[int]:
+        """Steps at which the suite's own data stand, ascending."""
+        return _steps_of(self.path / ARTEFACTS)
+
+    def load_artefacts(self, step: int | None = None) -> dict[str, Tensor]:
+        """The suite's own data at `step`, or the latest; empty if there are none."""
+        steps = self.artefact_steps()
+        if not steps:
+            return {}
+        step = steps[-1] if step is None else step
+        return load_state(self.path / ARTEFACTS / f"{step:012d}.safetensors")
+
+    def truncate_logs(self, iteration: int, step: int) -> None:
+        """Drop what was logged after a checkpoint, so that a resumed run logs it once."""
+        for name in (METRICS, EPISODES):
+            path = self.path / name
+            kept = [
+                json.dumps(line)
+                for line in read_lines(path)
+                if line["iteration"] <= iteration
+            ]
+            temporary = path.with_suffix(".partial")
+            temporary.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+            os.replace(temporary, path)
+        for folder in (CHECKPOINTS, ARTEFACTS):
+            for later in _steps_of(self.path / folder):
+                if later > step:
+                    (self.path / folder / f"{later:012d}.safetensors").unlink()
+
+
+def _steps_of(folder: Path) -> list[int]:
+    return sorted(int(path.stem) for path in folder.glob("*.safetensors"))
+
+
+def describe_machine(config: RunConfig) -> dict[str, Any]:
+    """Where and with what a run is made: enough to explain a difference later."""
+    versions = {}
+    for package in _RECORDED_PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "unknown"
+    return {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor_count": os.cpu_count(),
+        "device": config.device,
+        "threads": torch.get_num_threads(),
+        "versions": versions,
+        "git": _git_state(),
+    }
+
+
+def _git_state() -> dict[str, Any] | None:
+    """Commit and cleanliness of the source tree, if the package runs from one."""
+    here = Path(__file__).parent
+    try:
+        commit = _git(here, "rev-parse", "HEAD")
+        changed = bool(_git(here, "status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return {"commit": commit, "changed": changed}
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    result = subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=10
+    )
+    return result.stdout.strip()

@@ -1,0 +1,133 @@
+"""What a trained agent does: scores over fresh episodes, and trajectories under chosen latents."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from rle.config import replace, require
+from rle.errors import UsageError
+from rle.randomness import derive_seed, generator
+from rle.runs.directory import RunDirectory, write_json
+from rle.runs.episodes import Episode, EpisodeTracker
+from rle.runs.trainer import Trainer
+from rle.tasks.base import Task
+from rle.tasks.registry import make_task
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of fresh episodes of a trained agent."""
+
+    checkpoint_step: int
+    scores: tuple[float, ...]
+    lengths: tuple[int, ...]
+    greedy: bool
+
+    @property
+    def mean(self) -> float:
+        """Mean score."""
+        return sum(self.scores) / len(self.scores)
+
+
+def load_agent(run: RunDirectory, step: int | None = None) -> Trainer:
+    """The agent as it stood at checkpoint `step` (the latest if None), not to be trained on."""
+    config = dataclasses.replace(run.config(), compile="off")
+    trainer = Trainer(config)
+    trainer.load_state_dict(run.load_checkpoint(step))
+    return trainer
+
+
+def evaluate(
+    path: Path | str,
+    episodes: int = 32,
+    *,
+    step: int | None = None,
+    greedy: bool = False,
+    seed: int = 0,
+) -> Evaluation:
+    """Play `episodes` fresh episodes with the agent of a run; the result is also written to `eval.json`.
+
+    Actions are sampled and latents drawn as in training, from generators of their own; `greedy` takes
+    the most likely action instead.
+    """
+    require(episodes > 0, f"episodes is {episodes}: give a number above 0.")
+    run = RunDirectory.open(path)
+    agent = load_agent(run, step)
+    with torch.no_grad():
+        finished = _play(agent, episodes, greedy, seed)
+    result = Evaluation(
+        agent.step,
+        tuple(episode.score for episode in finished),
+        tuple(episode.length for episode in finished),
+        greedy,
+    )
+    write_json(run.path / "eval.json", dataclasses.asdict(result) | {"mean": result.mean})
+    return result
+
+
+def _play(agent: Trainer, episodes: int, greedy: bool, seed: int) -> list[Episode]:
+    """Each environment contributes the same number of episodes, so that short ones do not crowd in."""
+    config = agent.config
+    num_envs = config.environment.num_envs
+    task = make_task(config.task, config.environment, agent.device)
+    strategy, network, distribution = agent.strategy, agent.network, agent.distribution
+    strategy.reseed(derive_seed(seed, "evaluation"))
+    strategy.evaluate(greedy)
+    strategy.start(network)
+    observation = task.reset(derive_seed(seed, "evaluation"))
+    tracker = EpisodeTracker(num_envs)
+    source = generator(seed, "evaluation")
+    wanted = -(-episodes // num_envs)
+    per_env: list[list[Episode]] = [[] for _ in range(num_envs)]
+    steps = 0
+    while min(len(kept) for kept in per_env) < wanted:
+        if steps % config.ppo.rollout_steps == 0:
+            strategy.begin_rollout(network)
+            strategy.draw(config.ppo.rollout_steps)
+            task.draw(config.ppo.rollout_steps)
+        steps += 1
+        noise = distribution.draw_noise((num_envs,), source).to(agent.device)
+        output = network.policy(observation, strategy.network_input(strategy.latent()))
+        action = distribution.mode(output) if greedy else distribution.sample(output, noise)
+        outcome = task.step(action)
+        strategy.after_step(outcome)
+        observation = outcome.observation
+        over = outcome.episode_over
+        ended = outcome.terminated | outcome.truncated if over is None else over
+        score = outcome.reward if outcome.score is None else outcome.score
+        real = None if outcome.real is None else outcome.real[None]
+        for episode in tracker.take(score[None], ended[None], real):
+            per_env[episode.env].append(episode)
+    task.close()
+    in_order = [kept[number] for number in range(wanted) for kept in per_env]
+    return in_order[:episodes]
+
+
+@torch.no_grad()
+def trajectories(
+    agent: Trainer, latents: Tensor | None, steps: int, count: int, seed: int = 0
+) -> tuple[Task, Tensor]:
+    """`count` trajectories from the start, `[steps + 1, count, ...]` true observations.
+
+    Environment i follows `latents[i]` `[count, L]` all the way; None for agents without latents.
+    """
+    config = replace(agent.config, {"environment.num_envs": count}).environment
+    task = make_task(agent.config.task, config, agent.device)
+    if latents is not None and len(latents) != count:
+        raise UsageError(f"{len(latents)} latents were given for {count} trajectories.")
+    source = generator(seed, "trajectories")
+    observation = task.reset(derive_seed(seed, "trajectories"))
+    seen = [observation]
+    task.draw(steps)
+    noise = agent.distribution.draw_noise((steps, count), source).to(agent.device)
+    for row_noise in noise.unbind(0):
+        output = agent.network.policy(observation, agent.strategy.network_input(latents))
+        outcome = task.step(agent.distribution.sample(output, row_noise))
+        seen.append(outcome.next_observation)
+        observation = outcome.observation
+    return task, torch.stack(seen)

@@ -1,0 +1,139 @@
+"""`train` and `resume`: a configuration becomes a run directory."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rle.config import RunConfig, replace
+from rle.explore.registry import check_strategy_name
+from rle.learn.compilation import should_compile
+from rle.presets import preset_config
+from rle.runs.directory import RunDirectory
+from rle.runs.logging import RunLogger
+from rle.runs.progress import progress_display
+from rle.runs.trainer import Trainer
+from rle.tasks.registry import check_task_name
+
+
+def train(
+    task: str,
+    explore: str = "rle",
+    *,
+    preset: str = "paper",
+    seed: int = 0,
+    total_steps: int | None = None,
+    out: Path | str | None = None,
+    quiet: bool = False,
+    **settings: Any,
+) -> RunDirectory:
+    """Train an agent and return its run directory.
+
+    Args:
+        task: a task name, see `rle list tasks`.
+        explore: a strategy, see `rle list strategies`.
+        preset: `paper` or `released`.
+        out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
+        settings: any setting by name; `__` stands for the dot (`rle__dimension=8`).
+    """
+    check_task_name(task)
+    check_strategy_name(explore)
+    config = preset_config(task, explore, preset, seed)
+    changes = {name.replace("__", "."): value for name, value in settings.items()}
+    if total_steps is not None:
+        changes["total_steps"] = total_steps
+    return train_config(replace(config, changes), out, quiet)
+
+
+def default_out(config: RunConfig) -> Path:
+    """Where a run goes if nobody says."""
+    return Path("runs") / f"{config.task.replace('/', '-')}-{config.explore}-seed{config.seed}"
+
+
+def train_config(
+    config: RunConfig, out: Path | str | None = None, quiet: bool = False
+) -> RunDirectory:
+    """Train what a complete configuration describes."""
+    # Decided once and recorded, so that a resumed run computes with the same kernels.
+    config = dataclasses.replace(config, compile="on" if should_compile(config) else "off")
+    trainer = Trainer(config)
+    run = RunDirectory.create(default_out(config) if out is None else Path(out), config)
+    trainer.start()
+    _run(trainer, run, quiet)
+    return run
+
+
+def resume(path: Path | str, quiet: bool = False) -> RunDirectory:
+    """Go on with an interrupted run from its latest checkpoint, bit for bit."""
+    run = RunDirectory.open(path)
+    if run.finished() is not None:
+        return run
+    trainer = Trainer(run.config())
+    if run.checkpoint_steps():
+        trainer.load_state_dict(run.load_checkpoint())
+    else:
+        trainer.start()
+    run.truncate_logs(trainer.iteration, trainer.step)
+    _run(trainer, run, quiet)
+    return run
+
+
+def _run(trainer: Trainer, run: RunDirectory, quiet: bool) -> None:
+    """Iterate until the run is done or interrupted; checkpoint on the way and at the end."""
+    config = trainer.config
+    logger = RunLogger(run, config.tensorboard)
+    label = f"{config.task} {config.explore} seed {config.seed}"
+    display = progress_display(label, trainer.step, config.total_steps, quiet)
+    started, first_step = time.monotonic(), trainer.step
+    try:
+        with _finish_iteration_on_interrupt() as interrupted:
+            while not trainer.done:
+                before = trainer.step
+                metrics, episodes = trainer.iterate()
+                metrics["seconds"] = round(time.monotonic() - started, 3)
+                logger.write(metrics, episodes, before, config.environment.num_envs)
+                display.update(trainer.step, metrics)
+                due = trainer.step // config.checkpoint_every > before // config.checkpoint_every
+                if due or trainer.done or interrupted.is_set():
+                    run.save_checkpoint(
+                        trainer.step, trainer.state_dict(), trainer.task.artefacts()
+                    )
+                if interrupted.is_set() and not trainer.done:
+                    raise KeyboardInterrupt
+    finally:
+        display.close()
+        logger.close()
+        trainer.task.close()
+    seconds = time.monotonic() - started
+    run.finish(
+        {
+            "step": trainer.step,
+            "seconds": round(seconds, 3),
+            "steps_per_second": round((trainer.step - first_step) / max(seconds, 1e-9), 1),
+            "measures": trainer.task.measures(),
+        }
+    )
+
+
+@contextmanager
+def _finish_iteration_on_interrupt() -> Iterator[threading.Event]:
+    """Turn Ctrl-C and SIGTERM into a flag that the loop reads between iterations."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    previous = {
+        number: signal.signal(number, lambda *_: event.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield event
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

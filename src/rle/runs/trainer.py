@@ -1,0 +1,224 @@
+"""The training loop: one for every task and every strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rle.config import RunConfig
+from rle.errors import UsageError
+from rle.explore.registry import make_strategy
+from rle.learn.compilation import compiled, should_compile
+from rle.learn.ppo import PPO
+from rle.learn.rollout import Rollout, Rows
+from rle.nets.actor_critic import ActorCritic
+from rle.nets.distributions import distribution_for
+from rle.randomness import derive_seed, generator, generator_state, restore_generator
+from rle.runs.diagnostics import latent_sensitivity
+from rle.runs.episodes import Episode, EpisodeTracker
+from rle.tasks.base import State, Task, random_actions
+from rle.tasks.registry import make_task
+
+
+BLOCK = 8
+"""Steps that are compiled as one, and stored at once."""
+
+
+def resolve_device(name: str) -> torch.device:
+    """The PyTorch device that `name` means; `auto` takes a GPU if there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UsageError(
+            f"device {name!r} is not available here: use cpu, or auto to take a GPU if there is one."
+        ) from error
+    return device
+
+
+class Trainer:
+    """An agent in training: task, strategy, networks and learner, one iteration at a time."""
+
+    def __init__(self, config: RunConfig, task: Task | None = None) -> None:
+        """Build everything; `task` takes the place of the one that `config.task` names."""
+        self.config = config
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        self.device = resolve_device(config.device)
+        self.task = task or make_task(config.task, config.environment, self.device)
+        spec = self.task.spec
+        self.strategy = make_strategy(config, spec, self.device)
+        self.distribution = distribution_for(spec.action_space)
+        heads = 1 + sum(stream.separate for stream in self.strategy.streams)
+        self.network = ActorCritic(
+            spec,
+            config.network,
+            self.strategy.input_size,
+            heads,
+            generator(config.seed, "networks"),
+            self.strategy.linear,
+        ).to(self.device)
+        compile = should_compile(config)
+        self.learner = PPO(
+            self.network,
+            self.distribution,
+            self.strategy,
+            config.ppo,
+            spec.num_envs,
+            config.seed,
+            self.device,
+            compile,
+        )
+        self.rollout = Rollout(
+            config.ppo.rollout_steps,
+            spec,
+            self.distribution,
+            self.strategy.latent_size,
+            len(self.strategy.streams),
+            self.device,
+        )
+        # Observations that are not tensors to begin with are written one row at a time, uncopied.
+        self._block = BLOCK if self.task.traceable else 1
+        self._advance: Callable[[Tensor, Tensor], tuple[Tensor, Rows]] = self._act
+        if compile and self.task.traceable:
+            self._advance = compiled(self._act, many_small_kernels=True)
+        self.episodes = EpisodeTracker(spec.num_envs)
+        self.iteration = 0
+        self._policy_generator = generator(config.seed, "policy")
+        self._observation = torch.zeros(())
+
+    @property
+    def step(self) -> int:
+        """Agent steps made."""
+        return self.iteration * self.config.batch_size
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has made all its steps."""
+        return self.iteration >= self.config.iterations
+
+    def start(self) -> None:
+        """Begin a new run: let the strategy warm up, then start every environment afresh."""
+        self.strategy.start(self.network)
+        seed = derive_seed(self.config.seed, "task")
+        if self.strategy.warmup_rollouts:
+            self._warm_up(seed)
+        self._observation = self.task.reset(seed)
+
+    def _warm_up(self, seed: int) -> None:
+        source = generator(self.config.seed, "warm-up")
+        self.task.reset(seed)
+        spec = self.task.spec
+        for _ in range(self.strategy.warmup_rollouts):
+            seen = []
+            self.task.draw(self.config.ppo.rollout_steps)
+            for _ in range(self.config.ppo.rollout_steps):
+                action = random_actions(spec.action_space, spec.num_envs, source)
+                step = self.task.step(action.to(self.device))
+                real = step.real
+                seen.append(step.next_observation if real is None else step.next_observation[real])
+            self.strategy.warm_up(torch.cat(seen))
+
+    def iterate(self) -> tuple[dict[str, Any], list[Episode]]:
+        """One rollout and one update; returns the iteration's metrics and finished episodes."""
+        self.learner.set_progress(self.iteration / self.config.iterations)
+        self.collect()
+        batch, metrics = self.learner.prepare(self.rollout, self.strategy)
+        metrics |= self.learner.update(batch, self.rollout, self.strategy)
+        metrics |= self.strategy.metrics()
+        metrics["latent_sensitivity"] = latent_sensitivity(
+            self.network,
+            self.distribution,
+            self.strategy,
+            self._observation,
+            self.strategy.latent(),
+        )
+        self.iteration += 1
+        rollout = self.rollout
+        finished = self.episodes.take(rollout.score, rollout.episode_over, rollout.real)
+        recent = self.episodes.recent
+        summary: dict[str, Any] = {"iteration": self.iteration, "step": self.step}
+        summary["episodes"] = len(finished)
+        if recent:
+            summary["score"] = sum(recent) / len(recent)
+        return summary | metrics | self.task.measures(), finished
+
+    @torch.no_grad()
+    def collect(self) -> None:
+        """Fill the rollout with T steps of every environment."""
+        task, strategy, rollout = self.task, self.strategy, self.rollout
+        steps = self.config.ppo.rollout_steps
+        noise = self.distribution.draw_noise((steps, task.spec.num_envs), self._policy_generator)
+        strategy.begin_rollout(self.network)
+        rollout.begin()
+        first = 0
+        for block_noise in noise.to(self.device).split(self._block):
+            task.draw(len(block_noise))
+            strategy.draw(len(block_noise))
+            self._observation, rows = self._advance(self._observation, block_noise)
+            rollout.write(first, rows)
+            first += len(block_noise)
+        rollout.write_last(self._observation, strategy.latent())
+
+    def _act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Rows]:
+        """Some consecutive steps: act, let the environments answer, let the strategy go on.
+
+        Args:
+            observation: `[N, ...]`, what to act on.
+            noise: `[rows, N, ...]`, the policy's randomness of each step.
+
+        Returns:
+            The observation to act on next, and what happened.
+        """
+        rows = []
+        for row_noise in noise.unbind(0):
+            latent = self.strategy.latent()
+            output = self.network.policy(observation, self.strategy.network_input(latent))
+            action = self.distribution.sample(output, row_noise)
+            step = self.task.step(action)
+            cut = self.strategy.after_step(step)
+            rows.append(
+                Rows(
+                    observation,
+                    latent,
+                    output,
+                    action,
+                    step.reward,
+                    step.terminated,
+                    step.truncated,
+                    step.next_observation,
+                    step.real,
+                    step.score,
+                    step.episode_over,
+                    cut,
+                )
+            )
+            observation = step.observation
+        return observation, Rows.stack(rows)
+
+    def state_dict(self) -> State:
+        """Everything needed to go on bit for bit."""
+        return {
+            "iteration": self.iteration,
+            "observation": self._observation,
+            "policy_generator": generator_state(self._policy_generator),
+            "learner": self.learner.state_dict(),
+            "strategy": self.strategy.state_dict(),
+            "task": self.task.state_dict(),
+            "episodes": self.episodes.state_dict(),
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        """Go on from a state of `state_dict`."""
+        self.iteration = state["iteration"]
+        self._observation = state["observation"].to(self.device)
+        self._policy_generator = restore_generator(state["policy_generator"])
+        self.learner.load_state_dict(state["learner"])
+        self.strategy.load_state_dict(state["strategy"])
+        self.task.load_state_dict(state["task"])
+        self.episodes.load_state_dict(state["episodes"])

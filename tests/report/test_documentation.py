@@ -1,0 +1,61 @@
+"""`docs/run-directory.md` names every file and field that a run writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig, to_dict
+from rle.runs import evaluate, train_config
+from tests.builders import small_config
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "run-directory.md"
+STREAMS = "task|rle|rnd|white-noise"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    config = small_config("rle+rnd", environment__time_limit=50)
+    train_config(config, path, quiet=True)
+    evaluate(path, episodes=8)
+    return path
+
+
+def described() -> set[str]:
+    return set(re.findall(r"`([^`\n]+)`", DOCUMENT.read_text()))
+
+
+def keys(node: Any) -> set[str]:
+    if not isinstance(node, dict):
+        return set()
+    return set(node) | {key for value in node.values() for key in keys(value)}
+
+
+def test_every_setting() -> None:
+    config = RunConfig(
+        rle=RLEConfig(), rnd=RNDConfig(), noisy=NoisyConfig(), white_noise=WhiteNoiseConfig()
+    )
+    assert keys(to_dict(config)) - described() == set()
+
+
+def test_every_file(run: Path) -> None:
+    text = DOCUMENT.read_text()
+    assert all(path.name in text for path in run.iterdir())
+
+
+@pytest.mark.parametrize("name", ["meta.json", "finished.json", "eval.json"])
+def test_every_field_of_objects(run: Path, name: str) -> None:
+    assert keys(json.loads((run / name).read_text())) - described() == set()
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "episodes.jsonl"])
+def test_every_field_of_lines(run: Path, name: str) -> None:
+    fields = {key for line in (run / name).read_text().splitlines() for key in json.loads(line)}
+    general = {re.sub(rf"(?<=_)({STREAMS})(?=_|$)", "<stream>", field) for field in fields}
+    assert fields
+    assert general - described() == set()
