@@ -6,6 +6,7 @@ Every verb of the command `rle` is a function here: `train`, `resume`, `evaluate
 
 from __future__ import annotations
 
+import importlib
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from rle.studies import study
 from rle.tasks.fourroom_gym import register as _register_environments
 
 if TYPE_CHECKING:
-    from rle.report import report
+    from rle import report
     from rle.runs.bench import bench
 
 __version__ = metadata.version("random-latent-exploration")
@@ -46,11 +47,7 @@ _register_environments()
 def __getattr__(name: str) -> Any:
     """Import what needs drawing or timing libraries only when it is used."""
     if name == "report":
-        from rle.report import report
-
-        return report
+        return importlib.import_module("rle.report")
     if name == "bench":
-        from rle.runs.bench import bench
-
-        return bench
+        return importlib.import_module("rle.runs.bench").bench
     raise AttributeError(f"module 'rle' has no attribute {name!r}")

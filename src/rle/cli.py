@@ -96,9 +96,11 @@ def _eval(arguments: Sequence[str]) -> None:
 
 
 def _study(arguments: Sequence[str]) -> None:
-    """Train a whole grid of runs: rle study NAME [--seeds N] [--total-steps N] [--workers N]"""
+    """Train a whole grid of runs: rle study NAME [--methods M...] [--seeds N] [--total-steps N]"""
     parser = _parser("study", "Train what is missing of a declared grid of runs.")
     parser.add_argument("name", help="a study, see `rle list studies`")
+    parser.add_argument("--tasks", nargs="+", default=(), help="only these of its tasks")
+    parser.add_argument("--methods", nargs="+", default=(), help="only these of its methods")
     parser.add_argument("--seeds", type=int, default=None)
     parser.add_argument("--total-steps", type=int, default=None)
     parser.add_argument(
@@ -108,6 +110,8 @@ def _study(arguments: Sequence[str]) -> None:
     known = parser.parse_args(arguments)
     result = rle.study(
         known.name,
+        tasks=known.tasks,
+        methods=known.methods,
         seeds=known.seeds,
         total_steps=known.total_steps,
         workers=known.workers,

@@ -80,6 +80,10 @@ class EnvironmentConfig:
     """Steps after which an episode is truncated; None keeps the environment's own limit."""
     autoreset: Literal["next-step", "same-step"] = "next-step"
     """Gymnasium's auto-reset mode (gym/ tasks only); the transitions learned from are the same."""
+    normalise_observations: bool = False
+    """Standardise observations by their running mean and deviation, kept in the checkpoint."""
+    observation_clip: float = 10.0
+    """Standardised observations are clipped to plus or minus this."""
     television: tuple[int, int] = (12, 37)
     """Top-left cell (row, column) of the 2 x 2 noisy television (fourroom-noisytv only)."""
 
@@ -87,6 +91,7 @@ class EnvironmentConfig:
         _require_positive("num-envs", self.num_envs)
         if self.time_limit is not None:
             _require_positive("time-limit", self.time_limit)
+        _require_positive("observation-clip", self.observation_clip)
         _require_choice("autoreset", self.autoreset, ("next-step", "same-step"))
 
 
@@ -129,6 +134,8 @@ class PPOConfig:
     """Weight of the task's advantage; 0 switches the task reward off."""
     scale_reward: bool = False
     """Divide the task reward by the running deviation of its discounted sum."""
+    reward_clip: float | None = None
+    """Clip the (scaled) task reward to plus or minus this; None does not."""
 
     def __post_init__(self) -> None:
         for label, value in (
@@ -146,6 +153,8 @@ class PPOConfig:
         _require_not_negative("entropy-coefficient", self.entropy_coefficient)
         _require_not_negative("value-coefficient", self.value_coefficient)
         _require_not_negative("task-coefficient", self.task_coefficient)
+        if self.reward_clip is not None:
+            _require_positive("reward-clip", self.reward_clip)
 
 
 @dataclass(frozen=True)

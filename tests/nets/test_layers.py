@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from rle.moments import RunningMoments
 from rle.nets.layers import MLP, Head, tanh
-from rle.nets.moments import RunningMoments
 from rle.nets.noisy import NoisyLinear
 
 

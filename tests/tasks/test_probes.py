@@ -26,7 +26,7 @@ def test_observations_and_flags_follow_the_contract(probe: type[Probe]) -> None:
         assert step.reward.dtype == torch.float32
         assert not step.truncated.any()
         ended = bool(step.terminated.any())
-        assert (step.next_observation is step.observation) == (not ended)
+        assert torch.equal(step.next_observation, step.observation) == (not ended)
         observation = step.observation
 
 

@@ -14,9 +14,9 @@ from rle.config import RLEConfig, RunConfig
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.explore.latents import latent_law, load_function
+from rle.moments import RunningMoments
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.features import FeatureNetwork
-from rle.nets.moments import RunningMoments
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State, Step, TaskSpec
 

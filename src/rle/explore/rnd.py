@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from rle.config import RNDConfig, RunConfig
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
+from rle.moments import RunningMoments
 from rle.nets.layers import Head
-from rle.nets.moments import RunningMoments
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State, TaskSpec
 

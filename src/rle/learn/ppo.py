@@ -113,6 +113,8 @@ class PPO:
         stop = torch.cat([ended[..., None], rollout.bonus_cut], -1)
         real = rollout.real
         scaled = torch.where(self._scaled, self._scaler(reward, stop, real), reward)
+        if self.config.reward_clip is not None:
+            scaled[..., 0].clamp_(-self.config.reward_clip, self.config.reward_clip)
         scaled, cut, stop = (
             self._join_streams(scaled),
             cut[..., self._separate],

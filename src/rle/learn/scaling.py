@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rle.learn.returns import discounted_sums
-from rle.nets.moments import RunningMoments
+from rle.moments import RunningMoments
 from rle.tasks.base import State
 
 EPSILON = 1e-8

@@ -40,7 +40,7 @@ def write_json(path: Path, value: Any) -> None:
     """Replace `path` with `value` as JSON, whole or not at all."""
     temporary = path.with_suffix(path.suffix + ".partial")
     temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -71,7 +71,9 @@ class RunDirectory:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             holds = "already holds a run" if (path / CONFIG).exists() else "is not empty"
             advice = f"`rle resume {path}`" if (path / CONFIG).exists() else "an empty folder"
-            raise UsageError(f"the output folder {path} {holds}: choose another --out, or {advice}.")
+            raise UsageError(
+                f"the output folder {path} {holds}: choose another --out, or {advice}."
+            )
         path.mkdir(parents=True, exist_ok=True)
         # The configuration comes first: from then on the run can be resumed, whatever happens.
         write_json(path / CONFIG, configuration.to_dict(config))
@@ -160,14 +162,10 @@ class RunDirectory:
         """Drop what was logged after a checkpoint, so that a resumed run logs it once."""
         for name in (METRICS, EPISODES):
             path = self.path / name
-            kept = [
-                json.dumps(line)
-                for line in read_lines(path)
-                if line["iteration"] <= iteration
-            ]
+            kept = [json.dumps(line) for line in read_lines(path) if line["iteration"] <= iteration]
             temporary = path.with_suffix(".partial")
             temporary.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
-            os.replace(temporary, path)
+            temporary.replace(path)
         for folder in (CHECKPOINTS, ARTEFACTS):
             for later in _steps_of(self.path / folder):
                 if later > step:

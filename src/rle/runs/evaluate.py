@@ -75,6 +75,7 @@ def _play(agent: Trainer, episodes: int, greedy: bool, seed: int) -> list[Episod
     config = agent.config
     num_envs = config.environment.num_envs
     task = make_task(config.task, config.environment, agent.device)
+    task.share_statistics(agent.task)
     strategy, network, distribution = agent.strategy, agent.network, agent.distribution
     strategy.reseed(derive_seed(seed, "evaluation"))
     strategy.evaluate(greedy)
@@ -118,6 +119,7 @@ def trajectories(
     """
     config = replace(agent.config, {"environment.num_envs": count}).environment
     task = make_task(agent.config.task, config, agent.device)
+    task.share_statistics(agent.task)
     if latents is not None and len(latents) != count:
         raise UsageError(f"{len(latents)} latents were given for {count} trajectories.")
     source = generator(seed, "trajectories")

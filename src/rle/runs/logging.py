@@ -14,9 +14,11 @@ class RunLogger:
     """Appends metrics and episodes line by line."""
 
     def __init__(self, run: RunDirectory, tensorboard: bool = False) -> None:
+        self._writer: Any = None
+        if tensorboard:
+            self._writer = load_tensorboard()(str(run.path / "tensorboard"))
         self._metrics = (run.path / METRICS).open("a", encoding="utf-8")
         self._episodes = (run.path / EPISODES).open("a", encoding="utf-8")
-        self._writer: Any = _tensorboard_writer(run) if tensorboard else None
 
     def write(
         self, metrics: dict[str, Any], episodes: list[Episode], first_step: int, num_envs: int
@@ -48,11 +50,12 @@ class RunLogger:
             self._writer.close()
 
 
-def _tensorboard_writer(run: RunDirectory) -> Any:
+def load_tensorboard() -> Any:
+    """TensorBoard's writer class."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise UsageError(
             "TensorBoard is not installed: pip install 'random-latent-exploration[tensorboard]'."
         ) from error
-    return SummaryWriter(str(run.path / "tensorboard"))
+    return SummaryWriter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ def save_state(path: Path, state: State) -> None:
     tree = _strip(state, "", tensors)
     temporary = path.with_suffix(".partial")
     safetensors.torch.save_file(tensors, temporary, metadata={"tree": json.dumps(tree)})
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def _strip(node: Any, path: str, tensors: dict[str, Tensor]) -> Any:

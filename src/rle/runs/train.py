@@ -16,7 +16,7 @@ from rle.explore.registry import check_strategy_name
 from rle.learn.compilation import should_compile
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory
-from rle.runs.logging import RunLogger
+from rle.runs.logging import RunLogger, load_tensorboard
 from rle.runs.progress import progress_display
 from rle.runs.trainer import Trainer
 from rle.tasks.registry import check_task_name
@@ -62,6 +62,8 @@ def train_config(
     """Train what a complete configuration describes."""
     # Decided once and recorded, so that a resumed run computes with the same kernels.
     config = dataclasses.replace(config, compile="on" if should_compile(config) else "off")
+    if config.tensorboard:
+        load_tensorboard()  # says what is missing before anything is written
     trainer = Trainer(config)
     run = RunDirectory.create(default_out(config) if out is None else Path(out), config)
     trainer.start()

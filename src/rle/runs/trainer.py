@@ -22,7 +22,6 @@ from rle.runs.episodes import Episode, EpisodeTracker
 from rle.tasks.base import State, Task, random_actions
 from rle.tasks.registry import make_task
 
-
 BLOCK = 8
 """Steps that are compiled as one, and stored at once."""
 

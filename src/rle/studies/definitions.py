@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from typing import Any
 
 from rle.config import RunConfig, nearest, replace
@@ -30,6 +31,21 @@ class Study:
     methods: tuple[Method, ...]
     seeds: int
     total_steps: int
+
+    def only(self, tasks: Sequence[str] = (), methods: Sequence[str] = ()) -> Study:
+        """The part of the study with these tasks and methods; nothing given keeps all."""
+        names = [method.name for method in self.methods]
+        for kind, wanted, known in (("task", tasks, self.tasks), ("method", methods, names)):
+            for name in wanted:
+                if name not in known:
+                    raise UsageError(
+                        f"study {self.name!r} has no {kind} {name!r}: {nearest(name, known)}"
+                    )
+        return replace_fields(
+            self,
+            tasks=tuple(task for task in self.tasks if not tasks or task in tasks),
+            methods=tuple(m for m in self.methods if not methods or m.name in methods),
+        )
 
     def runs(
         self, seeds: int | None = None, total_steps: int | None = None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import multiprocessing.connection
 import os
 import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from rle.config import RunConfig, require, to_dict
@@ -44,14 +44,16 @@ class StudyResult:
 def study(
     name: str,
     *,
+    tasks: Sequence[str] = (),
+    methods: Sequence[str] = (),
     seeds: int | None = None,
     total_steps: int | None = None,
     workers: int | None = None,
     out: Path | str | None = None,
     quiet: bool = False,
 ) -> StudyResult:
-    """Run what is missing of a study; starting it again goes on where it stopped."""
-    runs = find_study(name).runs(seeds, total_steps)
+    """Run what is missing of a study, or of a part of it; starting it again goes on where it stopped."""
+    runs = find_study(name).only(tasks, methods).runs(seeds, total_steps)
     require(len(runs) > 0, "seeds is 0: give a number above 0.")
     cores = len(os.sched_getaffinity(0))
     workers = cores if workers is None else workers
@@ -94,8 +96,9 @@ def _round(
 ) -> Iterator[tuple[str, str]]:
     """Give every pending run one go; yields those that failed, with the reason."""
     context = multiprocessing.get_context("spawn")
+    stop = context.Event()
     with ProcessPoolExecutor(
-        min(workers, len(pending)), mp_context=context, initializer=_stop_with_parent
+        min(workers, len(pending)), context, initializer=_watch, initargs=(stop,)
     ) as pool:
         jobs: dict[Future[None], str] = {
             pool.submit(_work, runs[folder], out / folder): folder for folder in pending
@@ -116,18 +119,26 @@ def _round(
                         raise error
                     elif error is not None:
                         yield jobs[job], str(error)
-        except KeyboardInterrupt:
+        except BaseException:
+            stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
-def _stop_with_parent() -> None:
-    """Checkpoint and end this worker when the study's own process is gone."""
+_stopped = threading.Event()
+"""In a worker process: the study is over, start nothing more."""
+
+
+def _watch(stop: Event) -> None:
+    """In a worker process, checkpoint and end when the study is stopped or its process is gone."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
     def watch() -> None:
-        multiprocessing.connection.wait([parent.sentinel])
+        while not stop.wait(POLL_SECONDS) and parent.is_alive():
+            pass
+        _stopped.set()
+        # The training loop takes it as a wish: it finishes the iteration and writes a checkpoint.
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -135,6 +146,9 @@ def _stop_with_parent() -> None:
 
 def _work(config: RunConfig, path: Path) -> None:
     """One run, in a worker process; what it prints goes to a file beside it."""
+    # The pool hands its workers a job ahead, which an interrupted study must not begin.
+    if _stopped.is_set():
+        return
     path.mkdir(parents=True, exist_ok=True)
     log_path = path.with_name(f"{path.name}-{LOG}")
     with (

@@ -110,6 +110,9 @@ class Task(ABC):
     def load_state_dict(self, state: State) -> None:
         """Go on from a state of `state_dict`."""
 
+    def share_statistics(self, other: Task) -> None:
+        """Show observations exactly as `other` does now, and no longer learn how from them."""
+
     def measures(self) -> dict[str, float]:
         """Numbers of the suite's own about everything visited so far, logged every iteration."""
         return {}

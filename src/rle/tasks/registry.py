@@ -8,6 +8,7 @@ from rle.config import EnvironmentConfig, nearest
 from rle.errors import UsageError
 from rle.tasks import fourroom
 from rle.tasks.base import Task
+from rle.tasks.normalise import NormalisedTask
 
 GYM_PREFIX = "gym/"
 
@@ -36,6 +37,13 @@ def check_task_name(name: str) -> None:
 
 def make_task(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
     """Build the task called `name`."""
+    task = _engine(name, config, device)
+    if config.normalise_observations:
+        return NormalisedTask(task, config.observation_clip, device)
+    return task
+
+
+def _engine(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
     check_task_name(name)
     if name in fourroom.VARIANTS:
         limit = fourroom.TIME_LIMIT if config.time_limit is None else config.time_limit

@@ -1,0 +1,65 @@
+"""Observation normalisation for any task of vectors, with its statistics in the checkpoint."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from torch import Tensor
+
+from rle.moments import RunningMoments
+from rle.tasks.base import State, Step, Task
+
+EPSILON = 1e-8
+
+
+class NormalisedTask(Task):
+    """Shows (observation - mean) / deviation, clipped; both run over everything seen so far."""
+
+    def __init__(self, task: Task, clip: float, device: torch.device) -> None:
+        self.spec = dataclasses.replace(task.spec, observation_dtype=torch.float32)
+        self._task = task
+        self._clip = clip
+        self._frozen = False
+        self._moments = RunningMoments(task.spec.observation_shape, device)
+
+    def reset(self, seed: int) -> Tensor:
+        return self._show(self._task.reset(seed))
+
+    def draw(self, steps: int) -> None:
+        self._task.draw(steps)
+
+    def step(self, action: Tensor) -> Step:
+        step = self._task.step(action)
+        if not self._frozen:
+            seen = step.next_observation
+            self._moments.update(seen if step.real is None else seen[step.real])
+        return step._replace(
+            next_observation=self._show(step.next_observation),
+            observation=self._show(step.observation),
+        )
+
+    def _show(self, observation: Tensor) -> Tensor:
+        mean, deviation = self._moments.mean.float(), self._moments.deviation.float()
+        return ((observation - mean) / (deviation + EPSILON)).clamp(-self._clip, self._clip)
+
+    def share_statistics(self, other: Task) -> None:
+        assert isinstance(other, NormalisedTask)
+        self._moments.load_state_dict(other._moments.state_dict())
+        self._frozen = True
+
+    def measures(self) -> dict[str, float]:
+        return self._task.measures()
+
+    def artefacts(self) -> dict[str, Tensor]:
+        return self._task.artefacts()
+
+    def state_dict(self) -> State:
+        return {"task": self._task.state_dict(), "moments": self._moments.state_dict()}
+
+    def load_state_dict(self, state: State) -> None:
+        self._task.load_state_dict(state["task"])
+        self._moments.load_state_dict(state["moments"])
+
+    def close(self) -> None:
+        self._task.close()

@@ -1,0 +1,102 @@
+"""The learner as a whole: batching, debug variables, details of continuous actions."""
+
+import pytest
+import torch
+
+from rle.runs.trainer import Trainer
+from tests.builders import small_config
+
+
+def prepared(explore: str, **settings: object):
+    trainer = Trainer(small_config(explore, **settings))
+    trainer.start()
+    trainer.collect()
+    batch, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    return trainer, batch, metrics
+
+
+def test_every_epoch_uses_every_transition_once() -> None:
+    trainer, batch, _ = prepared("none", epochs=3, minibatches=4)
+    seen = []
+    gradient = trainer.learner._gradients
+
+    def spy(batch, index, for_auxiliary):
+        seen.append(index.clone())
+        return gradient(batch, index, for_auxiliary)
+
+    trainer.learner._gradient = spy
+    trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+    assert [len(index) for index in seen] == [32] * 12
+    epochs = [torch.cat(seen[start : start + 4]) for start in (0, 4, 8)]
+    for order in epochs:
+        assert order.sort().values.tolist() == list(range(128))
+    assert epochs[0].tolist() != epochs[1].tolist()
+
+
+def test_reports_the_variables_people_debug_with() -> None:
+    trainer = Trainer(small_config("rle"))
+    trainer.start()
+    metrics, _ = trainer.iterate()
+    for name in (
+        "policy_loss",
+        "value_loss_task",
+        "value_loss_rle",
+        "entropy",
+        "approximate_kl",
+        "clip_fraction",
+        "gradient_norm",
+        "explained_variance_rle",
+        "bonus_rle_mean",
+        "bonus_rle_deviation",
+        "bonus_rle_min",
+        "bonus_rle_max",
+        "advantage_share_task",
+        "advantage_share_rle",
+    ):
+        assert name in metrics
+
+
+def test_explained_variance_by_hand() -> None:
+    """1 - Var(return - value) / Var(return), per head."""
+    _, batch, metrics = prepared("rle")
+    for head, name in enumerate(("task", "rle")):
+        returns, values = batch.returns[:, head].double(), batch.values[:, head].double()
+        expected = 1 - float((returns - values).var() / returns.var())
+        assert metrics[f"explained_variance_{name}"] == pytest.approx(expected, rel=1e-3)
+
+
+def test_advantages_of_the_streams_add_up_with_their_coefficients() -> None:
+    _, batch, _ = prepared("rle", rle__coefficient=0.25, task_coefficient=2.0)
+    per_stream = batch.returns - batch.values
+    expected = 2.0 * per_stream[:, 0] + 0.25 * per_stream[:, 1]
+    torch.testing.assert_close(batch.advantage, expected, atol=1e-5, rtol=1e-4)
+
+
+def test_task_reward_can_be_switched_off() -> None:
+    _, batch, metrics = prepared("rle", task_coefficient=0.0)
+    assert metrics["advantage_share_task"] == 0.0
+    bonus = (batch.returns - batch.values)[:, 1]
+    torch.testing.assert_close(batch.advantage, 0.1 * bonus, atol=1e-6, rtol=1e-4)
+
+
+def test_log_deviation_is_one_learned_vector() -> None:
+    trainer = Trainer(small_config("none", task="gym/Pendulum-v1"))
+    trainer.start()
+    assert trainer.network.log_deviation.detach().tolist() == [0.0]
+    outputs = trainer.network.policy(torch.randn(5, 3), None)
+    assert bool((outputs[:, 1] == 0).all())
+    trainer.iterate()
+    assert trainer.network.log_deviation.detach().tolist() != [0.0]
+
+
+def test_clips_the_scaled_task_reward() -> None:
+    clipped, _, _ = prepared("none", task="gym/Pendulum-v1", reward_clip=0.5, gae_lambda=0.0)
+    rollout = clipped.rollout
+    batch, _ = clipped.learner.prepare(rollout, clipped.strategy)
+    with torch.no_grad():
+        next_value = clipped.network.value(rollout.next_observation(), None).flatten(0, 1)
+    # With λ = 0 and no end of an episode, reward = return - γ V(next).
+    reward = (batch.returns - 0.99 * next_value)[:, 0]
+    unended = ~(rollout.terminated | rollout.truncated).flatten()
+    assert float(rollout.reward.min()) < -0.5
+    assert float(reward[unended].min()) == pytest.approx(-0.5, abs=1e-4)

@@ -1,0 +1,160 @@
+"""Studies: what is declared, what is missing, and what survives."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rle.config import RunConfig
+from rle.errors import UsageError
+from rle.studies import STUDIES, find_study, run_all, study
+from rle.studies.definitions import ABLATIONS
+from tests.builders import small_config
+
+
+def tiny(count: int, **settings: object) -> dict[str, RunConfig]:
+    return {f"rle/seed-{seed}": small_config("rle", seed=seed, **settings) for seed in range(count)}
+
+
+def test_the_papers_studies_at_the_papers_size() -> None:
+    for name in ("fourroom-reward-free", "fourroom-sparse", "fourroom-noisytv"):
+        runs = find_study(name).runs()
+        assert len(runs) == 4 * 10
+        assert {run.total_steps for run in runs.values()} == {2_500_000}
+        assert {run.explore for run in runs.values()} == {"rle", "none", "rnd", "noisy"}
+        assert {run.seed for run in runs.values()} == set(range(10))
+
+
+def test_ablations_change_one_thing_each() -> None:
+    runs = STUDIES["fourroom-ablations"].runs(seeds=1)
+    by_method = {folder.split("/")[1]: run for folder, run in runs.items()}
+    laws = {run.rle.law for run in by_method.values() if run.rle}
+    assert laws == {"sphere", "uniform", "normal"}
+    assert {run.rle.dimension for run in by_method.values() if run.rle} == {2, 4, 8, 16, 32, 128}
+    assert by_method["rle-unconditioned"].rle.condition is False
+    assert by_method["rle-value-features"].rle.feature_update_rate == 0.005
+    assert by_method["rle-shallow-features"].rle.feature_hidden == (64,)
+    assert by_method["rle-raw-features"].rle.standardise is False
+    assert by_method["white-noise"].explore == "white-noise"
+    assert by_method["ppo"].ppo.scale_reward is False
+    assert by_method["ppo-scaled-reward"].ppo.scale_reward is True
+    matched, rle = by_method["ppo-matched"], by_method["rle"]
+    assert matched.explore == "none"
+    assert matched.ppo == rle.ppo
+    assert len({method.name for method in ABLATIONS}) == len(ABLATIONS)
+
+
+def test_every_declared_run_is_a_valid_configuration() -> None:
+    for declared in STUDIES.values():
+        assert len(declared.runs()) == len(declared.tasks) * len(declared.methods) * declared.seeds
+
+
+def test_second_start_runs_only_what_is_missing(tmp_path: Path) -> None:
+    first = run_all(tiny(1), tmp_path, workers=1, quiet=True)
+    assert first.finished == ("rle/seed-0",)
+    before = (tmp_path / "rle/seed-0/finished.json").stat().st_mtime_ns
+    second = run_all(tiny(2), tmp_path, workers=2, quiet=True)
+    assert second.finished == ("rle/seed-0", "rle/seed-1")
+    assert (tmp_path / "rle/seed-0/finished.json").stat().st_mtime_ns == before
+    assert second.steps == 1024
+
+
+def test_other_settings_in_the_folder_are_refused(tmp_path: Path) -> None:
+    run_all(tiny(1), tmp_path, workers=1, quiet=True)
+    with pytest.raises(UsageError, match="other settings"):
+        run_all(tiny(1, learning_rate=1e-4), tmp_path, workers=1, quiet=True)
+
+
+def test_a_killed_worker_is_resumed(tmp_path: Path) -> None:
+    """One of the workers is killed in the middle; the study still finishes every run."""
+    runs = tiny(2, total_steps=128 * 400, checkpoint_every=128 * 20)
+    script = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from pathlib import Path
+from rle.studies import run_all
+from tests.studies.test_studies import tiny
+if __name__ == "__main__":
+    runs = tiny(2, total_steps=128 * 400, checkpoint_every=128 * 20)
+    result = run_all(runs, Path({str(tmp_path / "study")!r}), workers=2, quiet=True)
+    print(len(result.finished), len(result.failed))
+"""
+    path = tmp_path / "script.py"
+    path.write_text(script)
+    process = subprocess.Popen([sys.executable, str(path)], stdout=subprocess.PIPE, text=True)
+    _wait_for(lambda: list(tmp_path.glob("study/rle/*/checkpoints/*.safetensors")))
+    os.kill(_workers_of(process.pid)[0], signal.SIGKILL)
+    output, _ = process.communicate(timeout=120)
+    assert output.strip() == "2 0"
+    for folder, config in runs.items():
+        finished = json.loads((tmp_path / "study" / folder / "finished.json").read_text())
+        assert finished["step"] == config.total_steps
+
+
+def test_interrupting_keeps_everything(tmp_path: Path) -> None:
+    """Ctrl-C leaves resumable runs and exit status 130; starting again finishes them."""
+    command = [sys.executable, "-m", "rle.cli", "study", "demo", "--total-steps", "200000"]
+    command += ["--out", str(tmp_path / "study")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, start_new_session=True)  # fmt: skip
+    _wait_for(lambda: [p for p in tmp_path.glob("study/*/*/*/metrics.jsonl") if p.stat().st_size])
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert "Traceback" not in error
+    assert list(tmp_path.glob("study/*/*/*/checkpoints/*.safetensors"))
+    assert not list(tmp_path.glob("study/*/*/*/finished.json"))
+
+
+def test_a_failing_run_is_reported_with_its_log(tmp_path: Path) -> None:
+    runs = {"bad": small_config("rle", rle__feature_network="tests.studies.test_studies:broken")}
+    result = run_all(runs, tmp_path, workers=1, quiet=True)
+    assert result.failed == ("bad",)
+    assert "this network is broken" in (tmp_path / "bad-log.txt").read_text()
+
+
+def broken(*_: object) -> None:
+    raise RuntimeError("this network is broken")
+
+
+def test_a_part_of_a_study() -> None:
+    part = find_study("fourroom-sparse").only(methods=["rle", "ppo"])
+    assert {folder.split("/")[1] for folder in part.runs(seeds=2)} == {"rle", "ppo"}
+    assert set(part.runs(seeds=2)) <= set(find_study("fourroom-sparse").runs())
+    with pytest.raises(UsageError, match="did you mean 'ppo'"):
+        find_study("fourroom-sparse").only(methods=["pppo"])
+    with pytest.raises(UsageError, match="has no task"):
+        find_study("fourroom-sparse").only(tasks=["atari/Pong"])
+
+
+def test_unknown_study() -> None:
+    with pytest.raises(UsageError, match="did you mean 'demo'"):
+        study("demoo")
+
+
+def _wait_for(condition, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _workers_of(parent: int) -> list[int]:
+    """Worker processes of a study: children that hold a pool's pipe, not the resource tracker."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent_of = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            command = (entry / "cmdline").read_text()
+        except (OSError, ValueError):
+            continue
+        if parent_of == parent and "spawn_main" in command:
+            found.append(int(entry.name))
+    return sorted(found)

@@ -1,0 +1,50 @@
+"""Observation normalisation: what is shown, what is learned from, and what a checkpoint keeps."""
+
+import torch
+
+from rle.config import EnvironmentConfig
+from rle.tasks.registry import make_task
+
+DEVICE = torch.device("cpu")
+CONFIG = EnvironmentConfig(num_envs=4, time_limit=50, normalise_observations=True)
+PLAIN = EnvironmentConfig(num_envs=4, time_limit=50)
+
+
+def walk(task, steps: int) -> list:
+    source = torch.Generator().manual_seed(0)
+    return [task.step(torch.randint(0, 4, (4,), generator=source)) for _ in range(steps)]
+
+
+def test_shows_standardised_observations_of_everything_seen() -> None:
+    shown, plain = make_task("fourroom", CONFIG, DEVICE), make_task("fourroom", PLAIN, DEVICE)
+    shown.reset(0)
+    plain.reset(0)
+    last = walk(shown, 120)[-1]
+    truth = walk(plain, 120)
+    everything = torch.cat([step.next_observation for step in truth]).double()
+    mean, deviation = everything.mean(0), everything.std(0, correction=0)
+    expected = ((truth[-1].next_observation - mean) / deviation).float()
+    torch.testing.assert_close(last.next_observation, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_clips() -> None:
+    config = EnvironmentConfig(
+        num_envs=4, time_limit=50, normalise_observations=True, observation_clip=0.5
+    )
+    task = make_task("fourroom", config, DEVICE)
+    task.reset(0)
+    assert float(walk(task, 100)[-1].next_observation.abs().max()) <= 0.5
+
+
+def test_statistics_travel_with_the_checkpoint_and_freeze_for_evaluation() -> None:
+    first, second, frozen = (make_task("fourroom", CONFIG, DEVICE) for _ in range(3))
+    for task in (first, second, frozen):
+        task.reset(0)
+    walk(first, 30)
+    second.load_state_dict(first.state_dict())
+    for one, other in zip(walk(first, 20), walk(second, 20), strict=True):
+        assert torch.equal(one.observation, other.observation)
+    frozen.share_statistics(first)
+    before = frozen._moments.count.clone()
+    walk(frozen, 5)
+    assert torch.equal(frozen._moments.count, before)

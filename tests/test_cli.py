@@ -1,0 +1,153 @@
+"""The command: every verb on a small run, and every kind of bad input."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rle.cli import main
+
+SMALL = [
+    "--num-envs",
+    "8",
+    "--rollout-steps",
+    "16",
+    "--policy-hidden",
+    "16",
+    "--value-hidden",
+    "16",
+    "--total-steps",
+    "512",
+    "--checkpoint-every",
+    "256",
+    "--compile",
+    "off",
+    "--time-limit",
+    "20",
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli") / "run"
+    assert main(["train", "fourroom", "--explore", "rle", "--out", str(path), *SMALL]) == 0
+    return path
+
+
+def test_train_writes_what_it_promises(run: Path) -> None:
+    assert {path.name for path in run.iterdir()} >= {
+        "config.json",
+        "meta.json",
+        "metrics.jsonl",
+        "episodes.jsonl",
+        "finished.json",
+        "checkpoints",
+        "artefacts",
+    }
+    config = json.loads((run / "config.json").read_text())
+    assert config["environment"]["num_envs"] == 8
+    assert config["rle"]["dimension"] == 4
+    assert len((run / "metrics.jsonl").read_text().splitlines()) == 4
+    assert [p.stem for p in sorted((run / "checkpoints").iterdir())] == [
+        f"{256:012d}",
+        f"{512:012d}",
+    ]
+
+
+def test_train_on_gymnasium(tmp_path: Path) -> None:
+    arguments = ["train", "gym/CartPole-v1", "--explore", "none", "--out", str(tmp_path / "run")]
+    assert main([*arguments, *SMALL]) == 0
+
+
+def test_resume_of_a_finished_run(run: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["resume", str(run)]) == 0
+    assert "finished" in capsys.readouterr().out
+
+
+def test_eval(run: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["eval", str(run), "--episodes", "5", "--greedy"]) == 0
+    assert "over 5 episodes" in capsys.readouterr().out
+    assert len(json.loads((run / "eval.json").read_text())["scores"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("tasks", "fourroom-sparse"),
+        ("strategies", "white-noise"),
+        ("studies", "fourroom-ablations"),
+    ],
+)
+def test_list(what: str, expected: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["list", what]) == 0
+    assert expected in capsys.readouterr().out
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture) -> None:
+    assert main([]) == 0
+    assert main(["--version"]) == 0
+    assert "rle train TASK" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "fourroom", "--help"])
+    assert stop.value.code in (0, None)
+    assert "--rle.dimension" in capsys.readouterr().out
+
+
+def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["report", str(run), "--out", str(tmp_path / "report")]) == 0
+    assert (tmp_path / "report" / "report.html").exists()
+    # A second time, to catch a function hidden by the package of the same name.
+    assert main(["report", str(run), "--out", str(tmp_path / "again")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("train fourroomm", "did you mean 'fourroom'?"),
+        ("train gym/CartPol-v1", "CartPole-v1"),
+        ("train fourroom --explore rlle", "did you mean 'rle'?"),
+        ("train fourroom --preset papr", "did you mean 'paper'?"),
+        ("train fourroom --minibatches 3", "does not divide"),
+        ("train fourroom --num-envs 0", "num-envs is 0"),
+        ("train fourroom --rle.dimension 0", "rle.dimension is 0"),
+        ("train fourroom --rle.feature-update-rate -1", "feature-update-rate is -1"),
+        ("train fourroom --learnin-rate 1", "did you mean 'learning_rate'?"),
+        ("train fourroom --learning-rate abc", "could not convert"),
+        ("train fourroom --explore none --rle.dimension 2", "does not use"),
+        ("train fourroom --device cuda:9", "not available"),
+        ("train", "required: task"),
+        ("trian", "did you mean 'train'?"),
+        ("resume /no/such/run", "not a run directory"),
+        ("eval /no/such/run", "not a run directory"),
+        ("report /no/such/folder", "/no/such/folder"),
+        ("study fourroom-spars", "did you mean 'fourroom-sparse'?"),
+        ("study demo --workers 0", "workers is 0"),
+        ("study demo --seeds 0", "seeds is 0"),
+        ("bench nothing-like-it", "no task"),
+        ("list everything", "invalid choice"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_two(
+    command: str, sentence: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(command.split()) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert "Traceback" not in error
+    assert error.count("\n") == 1
+
+
+def test_a_folder_with_another_run_is_left_alone(run: Path, capsys: pytest.CaptureFixture) -> None:
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    assert main(["train", "fourroom", "--out", str(run), *SMALL]) == 2
+    assert "already holds a run" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"task": 3, "colour": 1}', "[]"])
+def test_a_damaged_configuration_is_one_sentence(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "config.json").write_text(damage)
+    assert main(["resume", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,0 +1,64 @@
+"""Configurations check themselves and survive JSON."""
+
+import json
+
+import pytest
+
+from rle.config import from_dict, nearest, replace, to_dict
+from rle.errors import UsageError
+from rle.presets import preset_config
+
+
+@pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy", "white-noise", "rle+rnd"])
+def test_json_round_trip(explore: str) -> None:
+    config = preset_config("fourroom", explore, seed=3)
+    assert from_dict(json.loads(json.dumps(to_dict(config)))) == config
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_envs": 0}, "num-envs is 0"),
+        ({"minibatches": 3}, "does not divide into 3 minibatches"),
+        ({"minibatches": 4096}, "minibatches of one transition"),
+        ({"rle.feature_update_rate": -0.1}, "feature-update-rate is -0.1"),
+        ({"rle.dimension": 0}, "rle.dimension is 0"),
+        ({"rle.resample_every": 0}, "resample-every is 0"),
+        ({"rle.law": "sphre"}, "did you mean 'sphere'"),
+        ({"discount": 1.5}, "discount is 1.5"),
+        ({"learning_rate": -1.0}, "learning-rate is -1.0"),
+        ({"total_steps": 0}, "total-steps is 0"),
+        ({"policy_hidden": (64, 0)}, "at least one unit"),
+        ({"activation": "tahn"}, "did you mean 'tanh'"),
+        ({"rle.condition": False, "rle.condition_on_bonus": True}, "needs rle.condition"),
+        ({"rle.dimensoin": 3}, "did you mean 'dimension'"),
+        ({"learning_rte": 3}, "did you mean 'learning_rate'"),
+        ({"rnd.coefficient": 1.0}, "does not use"),
+        ({"time_limit": -5}, "time-limit is -5"),
+        ({"threads": -1}, "threads is -1"),
+    ],
+)
+def test_impossible_settings_are_explained(settings: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replace(preset_config("fourroom", "rle"), settings)
+
+
+def test_settings_that_fit_only_together_can_be_given_together() -> None:
+    config = replace(preset_config("fourroom", "none"), {"num_envs": 3, "minibatches": 3})
+    assert config.batch_size == 3 * 128
+
+
+def test_iterations_cover_the_steps() -> None:
+    config = replace(preset_config("fourroom", "none"), {"total_steps": 4097})
+    assert config.iterations == 2
+
+
+def test_nearest_suggests_or_lists() -> None:
+    assert nearest("fourrom", ["fourroom", "other"]) == "did you mean 'fourroom'?"
+    assert nearest("zzz", ["a", "b"]) == "choose one of: a, b."
+
+
+def test_unknown_fields_of_a_file_are_named() -> None:
+    values = to_dict(preset_config("fourroom", "none")) | {"colour": "red"}
+    with pytest.raises(UsageError, match="colour"):
+        from_dict(values)

@@ -1,0 +1,28 @@
+"""Documentation that names code must name code that is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/**/*.md"))]
+LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(?:#L(\d+))?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for _, target, _ in LINK.findall(page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_ppo_details_link_to_their_line_and_test() -> None:
+    page = ROOT / "docs" / "ppo.md"
+    rows = [line for line in page.read_text().splitlines() if re.match(r"\| \d+ \|", line)]
+    assert len(rows) == 13 + 9
+    for row in rows:
+        (code, code_file, line), (test, test_file, _) = LINK.findall(row)
+        text = (page.parent / code_file).read_text().splitlines()[int(line) - 1]
+        assert code.strip("`") in text, row
+        assert f"def {test.strip('`')}(" in (page.parent / test_file).read_text(), row
