@@ -132,7 +132,7 @@ def _report(arguments: Sequence[str]) -> None:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, default=None)
     known = parser.parse_args(arguments)
-    print(f"report: {rle.report(known.folders, known.out)}")
+    print(f"report: {rle.report.report(known.folders, known.out)}")
 
 
 def _list(arguments: Sequence[str]) -> None:

@@ -124,6 +124,16 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == before
 
 
+def test_two_processes_cannot_train_one_run(tmp_path: Path) -> None:
+    stop_after(small_config("none"), tmp_path / "run", 1)
+    # A lock held through another file handle is another process's, as far as the system can tell.
+    with (
+        RunDirectory.open(tmp_path / "run").locked(),
+        pytest.raises(UsageError, match="another process"),
+    ):
+        resume(tmp_path / "run", quiet=True)
+
+
 def test_state_round_trip(tmp_path: Path) -> None:
     state = {"a": torch.arange(3), "b": [1, 2.5, "x", {"c": torch.zeros(2, 2)}], "d": None}
     save_state(tmp_path / "state.safetensors", state)

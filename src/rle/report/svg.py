@@ -18,7 +18,7 @@ from rle.tasks import fourroom
 # A drawing this narrow is shown almost at its own size on a telephone, so that its text stays
 # readable there, and at most a third larger on a wide screen.
 WIDTH, HEIGHT = 400, 268
-LEFT, RIGHT, TOP, BOTTOM = 44, 14, 24, 40
+LEFT, RIGHT, TOP, BOTTOM = 44, 24, 24, 40
 
 
 @cache

@@ -6,11 +6,13 @@ readable directory. `docs/run-directory.md` describes every file and field.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -33,6 +35,7 @@ EPISODES = "episodes.jsonl"
 FINISHED = "finished.json"
 CHECKPOINTS = "checkpoints"
 ARTEFACTS = "artefacts"
+LOCK = "lock"
 _RECORDED_PACKAGES = ("random-latent-exploration", "torch", "numpy", "gymnasium", "safetensors")
 
 
@@ -157,6 +160,18 @@ class RunDirectory:
             return {}
         step = steps[-1] if step is None else step
         return load_state(self.path / ARTEFACTS / f"{step:012d}.safetensors")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training the same run; the lock dies with this one."""
+        with (self.path / LOCK).open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UsageError(
+                    f"{self.path} is being trained by another process: wait for it or stop it."
+                ) from error
+            yield
 
     def truncate_logs(self, iteration: int, step: int) -> None:
         """Drop what was logged after a checkpoint, so that a resumed run logs it once."""

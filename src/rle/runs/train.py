@@ -66,8 +66,9 @@ def train_config(
         load_tensorboard()  # says what is missing before anything is written
     trainer = Trainer(config)
     run = RunDirectory.create(default_out(config) if out is None else Path(out), config)
-    trainer.start()
-    _run(trainer, run, quiet)
+    with run.locked():
+        trainer.start()
+        _run(trainer, run, quiet)
     return run
 
 
@@ -77,12 +78,13 @@ def resume(path: Path | str, quiet: bool = False) -> RunDirectory:
     if run.finished() is not None:
         return run
     trainer = Trainer(run.config())
-    if run.checkpoint_steps():
-        trainer.load_state_dict(run.load_checkpoint())
-    else:
-        trainer.start()
-    run.truncate_logs(trainer.iteration, trainer.step)
-    _run(trainer, run, quiet)
+    with run.locked():
+        if run.checkpoint_steps():
+            trainer.load_state_dict(run.load_checkpoint())
+        else:
+            trainer.start()
+        run.truncate_logs(trainer.iteration, trainer.step)
+        _run(trainer, run, quiet)
     return run
 
 

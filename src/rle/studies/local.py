@@ -55,10 +55,16 @@ def study(
     """Run what is missing of a study, or of a part of it; starting it again goes on where it stopped."""
     runs = find_study(name).only(tasks, methods).runs(seeds, total_steps)
     require(len(runs) > 0, "seeds is 0: give a number above 0.")
-    cores = len(os.sched_getaffinity(0))
-    workers = cores if workers is None else workers
+    workers = _cores() if workers is None else workers
     require(workers > 0, f"workers is {workers}: give a number above 0.")
     return run_all(runs, Path("runs") / name if out is None else Path(out), workers, quiet)
+
+
+def _cores() -> int:
+    """Cores this process may use, where the system tells, or else all there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def run_all(
