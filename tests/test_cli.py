@@ -124,7 +124,10 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("study demo --workers 0", "workers is 0"),
         ("study demo --seeds 0", "seeds is 0"),
         ("bench nothing-like-it", "no task"),
-        ("list everything", "invalid choice"),
+        ("list everything", "no list of 'everything'"),
+        ("study demo --total-steps 0", "total-steps is 0"),
+        ("study demo --methods rl", "did you mean 'rle'?"),
+        ("train fourroom --out /proc/nowhere/run --compile off", "cannot be created"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_two(

@@ -1,7 +1,7 @@
 """Random Latent Exploration for deep reinforcement learning (Mahankali et al., ICML 2024).
 
-Every verb of the command `rle` is a function here: `train`, `resume`, `evaluate`, `study`,
-`report` and `bench`.
+Every verb of the command `rle` is a function here: `train`, `resume`, `eval`, `study`,
+`report`, `list` and `bench`. Names and not verbs are the building blocks below them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from rle import explore, studies, tasks
-from rle.config import RunConfig, replace
+from rle.config import RunConfig, nearest, replace
 from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.runs import RunDirectory, evaluate, resume, train, train_config
@@ -28,8 +28,10 @@ __all__ = [
     "RunDirectory",
     "UsageError",
     "bench",
+    "eval",
     "evaluate",
     "explore",
+    "list",
     "preset_config",
     "replace",
     "report",
@@ -42,6 +44,21 @@ __all__ = [
 ]
 
 _register_environments()
+
+
+eval = evaluate
+
+
+def list(what: str) -> dict[str, str]:
+    """Names and descriptions of `tasks`, `strategies` or `studies`."""
+    lists = {
+        "tasks": tasks.task_names,
+        "strategies": explore.strategy_names,
+        "studies": studies.study_names,
+    }
+    if what not in lists:
+        raise UsageError(f"there is no list of {what!r}: {nearest(what, lists)}")
+    return lists[what]()
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ import tyro
 import rle
 from rle.config import RunConfig, locate, nearest
 from rle.errors import UsageError
+from rle.studies.local import log_of
 
 
 def _train(arguments: Sequence[str]) -> None:
@@ -85,7 +86,7 @@ def _eval(arguments: Sequence[str]) -> None:
     parser.add_argument("--greedy", action="store_true", help="take the most likely actions")
     parser.add_argument("--seed", type=int, default=0)
     known = parser.parse_args(arguments)
-    result = rle.evaluate(
+    result = rle.eval(
         known.run, known.episodes, step=known.step, greedy=known.greedy, seed=known.seed
     )
     print(
@@ -122,7 +123,7 @@ def _study(arguments: Sequence[str]) -> None:
         f"{result.seconds:.0f} s, {result.steps / max(result.seconds, 1e-9):,.0f} steps/s in all"
     )
     if result.failed:
-        logs = ", ".join(str(result.path / f"{folder}-log.txt") for folder in result.failed)
+        logs = ", ".join(str(log_of(result.path / folder)) for folder in result.failed)
         raise UsageError(f"{len(result.failed)} runs failed, see {logs}; start the study again.")
 
 
@@ -137,14 +138,9 @@ def _report(arguments: Sequence[str]) -> None:
 
 def _list(arguments: Sequence[str]) -> None:
     """What there is: rle list tasks | strategies | studies"""
-    lists = {
-        "tasks": rle.tasks.task_names,
-        "strategies": rle.explore.strategy_names,
-        "studies": rle.studies.study_names,
-    }
     parser = _parser("list", "List what there is.")
-    parser.add_argument("what", choices=[*lists])
-    for name, line in lists[parser.parse_args(arguments).what]().items():
+    parser.add_argument("what", help="tasks, strategies or studies")
+    for name, line in rle.list(parser.parse_args(arguments).what).items():
         print(f"{name:22} {line}")
 
 
@@ -199,7 +195,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"rle: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted; `rle resume RUN` goes on from here", file=sys.stderr)
+        advice = "the same command" if arguments[0] == "study" else "`rle resume RUN`"
+        print(f"interrupted; {advice} goes on from here", file=sys.stderr)
         return 130
     return 0
 

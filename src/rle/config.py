@@ -297,7 +297,7 @@ class RunConfig:
     threads: int = 1
     """CPU threads of PyTorch; 0 leaves its default."""
     compile: Compile = "auto"
-    """Compile the update step: auto does when it pays and a C++ compiler is there."""
+    """Compile rollout and update: auto does when it pays and a C++ compiler is there."""
     checkpoint_every: int = 500_000
     """Steps between checkpoints."""
     tensorboard: bool = False

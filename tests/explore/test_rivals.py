@@ -53,11 +53,30 @@ class TestRND:
     def test_keeps_the_asked_share_of_a_minibatch(self) -> None:
         strategy = started("rnd", rnd__keep_fraction=0.25).strategy
         index = torch.arange(100, 140)
-        kept = strategy.auxiliary_rows(index)
+        kept = strategy.auxiliary_rows(index, 40)
         assert len(kept) == 10
         assert len(set(kept.tolist())) == 10
         assert set(kept.tolist()) <= set(index.tolist())
-        assert set(strategy.auxiliary_rows(index).tolist()) != set(kept.tolist())
+        assert set(strategy.auxiliary_rows(index, 40).tolist()) != set(kept.tolist())
+        # Of a minibatch with three real transitions it still takes ten, so that shapes stay.
+        few = strategy.auxiliary_rows(index[:3], 40)
+        assert len(few) == 10
+        assert set(few.tolist()) == {100, 101, 102}
+
+    def test_predictor_never_sees_a_reset_row(self) -> None:
+        trainer = started("rnd", task="gym/CartPole-v1", autoreset="next-step")
+        asked = []
+        choose = trainer.strategy.auxiliary_rows
+        trainer.strategy.auxiliary_rows = lambda index, size: (
+            asked.append(index) or choose(index, size)
+        )
+        for _ in range(3):
+            trainer.collect()
+            batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+            asked.clear()
+            trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+            assert not bool(batch.mask.all())
+            assert all(bool(batch.mask[index].all()) for index in asked)
 
     def test_return_is_never_cut(self) -> None:
         trainer = started("rnd", time_limit=5)

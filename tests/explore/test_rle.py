@@ -26,6 +26,14 @@ def signs(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.randint(0, 2, shape, generator=generator) * 2.0 - 1.0
 
 
+def own_features(observation_shape: tuple[int, ...], dimension: int) -> torch.nn.Module:
+    return torch.nn.Linear(observation_shape[0], dimension)
+
+
+def too_wide(observation_shape: tuple[int, ...], dimension: int) -> torch.nn.Module:
+    return torch.nn.Linear(observation_shape[0], dimension + 1)
+
+
 class TestRandomReward:
     def test_by_hand(self) -> None:
         features = torch.tensor([[5.0, 9.0]])
@@ -215,11 +223,23 @@ class TestFeatures:
         assert metrics["rle_feature_movement"] > 0
 
     def test_shapes_that_do_not_fit_are_refused(self) -> None:
-        trainer = Trainer(
-            small_config("rle", rle__feature_update_rate=0.1, rle__feature_hidden=(7,))
-        )
+        config = small_config("rle", rle__feature_update_rate=0.1, rle__feature_hidden=(7,))
         with pytest.raises(UsageError, match="value network's shape"):
-            trainer.start()
+            Trainer(config)
+
+    def test_own_network_depends_on_the_seed_alone(self) -> None:
+        path = "tests.explore.test_rle:own_features"
+        first, second, other = (
+            Trainer(small_config("rle", rle__feature_network=path, seed=seed)) for seed in (0, 0, 1)
+        )
+        weights = [trainer.strategy.features.weight for trainer in (first, second, other)]
+        assert torch.equal(weights[0], weights[1])
+        assert not torch.equal(weights[0], weights[2])
+
+    def test_own_network_of_the_wrong_width_is_refused(self) -> None:
+        path = "tests.explore.test_rle:too_wide"
+        with pytest.raises(UsageError, match=r"instead of \(2, 4\)"):
+            Trainer(small_config("rle", rle__feature_network=path))
 
     def test_frozen_features_never_change(self) -> None:
         trainer = Trainer(small_config("rle"))

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 
 from rle.learn.loss import LossWeights, ppo_loss
@@ -52,6 +53,21 @@ def test_advantages_are_normalised_per_minibatch_with_the_unbiased_deviation() -
     _, terms = loss_of(weights, advantage=torch.tensor([3.0, 1.0]), log_probability=ratios)
     # -(2 * 0.7071 - 0.7071) / 2
     torch.testing.assert_close(terms.policy, torch.tensor(-math.sqrt(0.5) / 2))
+
+
+@pytest.mark.parametrize("real", [0, 1])
+def test_a_minibatch_with_one_real_row_or_none_gives_finite_gradients(real: int) -> None:
+    values = torch.tensor([[1.0, 2.0], [0.0, 1.0]], requires_grad=True)
+    log_probability = torch.tensor([0.1, 0.2], requires_grad=True)
+    loss, _ = loss_of(
+        WEIGHTS._replace(normalise_advantages=True),
+        values=values,
+        log_probability=log_probability,
+        mask=torch.tensor([bool(real), False]),
+    )
+    gradients = torch.autograd.grad(loss, (values, log_probability))
+    assert bool(loss.isfinite())
+    assert all(bool(gradient.isfinite().all()) for gradient in gradients)
 
 
 def test_masked_rows_count_for_nothing() -> None:

@@ -1,5 +1,6 @@
 """A run stopped anywhere and resumed ends bit for bit where the uninterrupted one ends."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -138,6 +139,30 @@ def test_state_round_trip(tmp_path: Path) -> None:
     state = {"a": torch.arange(3), "b": [1, 2.5, "x", {"c": torch.zeros(2, 2)}], "d": None}
     save_state(tmp_path / "state.safetensors", state)
     assert_same_tree(load_state(tmp_path / "state.safetensors"), state)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("explore", ["rle", "rnd"])
+def test_compiled_runs_resume_exactly_too(explore: str, tmp_path: Path) -> None:
+    config = small_config(explore, time_limit=37, compile="on")
+    whole = train_config(config, tmp_path / "whole", quiet=True)
+    stop_after(config, tmp_path / "stopped", 3)
+    resumed = resume(tmp_path / "stopped", quiet=True)
+    assert_same_tree(whole.load_checkpoint(), resumed.load_checkpoint())
+
+
+def test_a_checkpoint_of_other_settings_is_one_sentence(tmp_path: Path) -> None:
+    stop_after(small_config("none"), tmp_path / "run", 1)
+    other = small_config("none", policy_hidden=(17,))
+    (tmp_path / "run" / "config.json").write_text(json.dumps(to_dict(other)))
+    with pytest.raises(UsageError, match="does not fit"):
+        resume(tmp_path / "run", quiet=True)
+
+
+def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
+    stop_after(small_config("none"), tmp_path / "run", 1)
+    with pytest.raises(UsageError, match="no checkpoint at step 5: choose one of 128"):
+        RunDirectory.open(tmp_path / "run").load_checkpoint(5)
 
 
 def test_damaged_checkpoint_is_one_sentence(tmp_path: Path) -> None:

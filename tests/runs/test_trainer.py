@@ -89,6 +89,13 @@ def test_trains_on_discrete_and_continuous_actions(explore: str, task: str) -> N
     assert all(value == value for value in metrics.values() if isinstance(value, float))
 
 
+def test_a_task_of_another_size_is_refused() -> None:
+    from tests.probes.environments import ConstantReward
+
+    with pytest.raises(UsageError, match="the task has 3 environments"):
+        Trainer(small_config("none"), ConstantReward(3))
+
+
 def test_absent_device_is_one_sentence() -> None:
     with pytest.raises(UsageError, match="not available"):
         resolve_device("cuda:7")

@@ -82,9 +82,12 @@ class Strategy:
     def after_rollout(self) -> None:
         """All bonuses of the rollout are computed."""
 
-    def auxiliary_rows(self, index: Tensor) -> Tensor:
-        """Which transitions of a minibatch `[B]` the auxiliary module is trained on, `[b]`."""
-        return index
+    def auxiliary_rows(self, index: Tensor, size: int) -> Tensor:
+        """Which of a minibatch's real transitions the auxiliary module is trained on, `[b]`.
+
+        b must depend on nothing but `size`, the minibatch's size, so that the step can be compiled.
+        """
+        raise NotImplementedError
 
     def auxiliary_loss(self, next_observation: Tensor) -> Tensor:
         """The auxiliary module's loss, a scalar, on true next observations `[b, ...]`."""

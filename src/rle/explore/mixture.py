@@ -84,9 +84,9 @@ class Mixture(Strategy):
         for part in self.parts.values():
             part.after_rollout()
 
-    def auxiliary_rows(self, index: Tensor) -> Tensor:
+    def auxiliary_rows(self, index: Tensor, size: int) -> Tensor:
         assert self._trained is not None
-        return self._trained.auxiliary_rows(index)
+        return self._trained.auxiliary_rows(index, size)
 
     def auxiliary_loss(self, next_observation: Tensor) -> Tensor:
         assert self._trained is not None

@@ -17,7 +17,7 @@ from rle.explore.latents import latent_law, load_function
 from rle.moments import RunningMoments
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.features import FeatureNetwork
-from rle.randomness import generator, generator_state, restore_generator
+from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.tasks.base import State, Step, TaskSpec
 
 NORM_EPSILON = 1e-8
@@ -100,8 +100,7 @@ class RandomLatentExploration(Strategy):
         self._time = 0
 
     def start(self, network: ActorCritic) -> None:
-        if self.config.feature_update_rate > 0:
-            self.features.check_follows(network.value_body)  # type: ignore[operator]
+        self._latent.zero_()
         self._latent[:, : self.config.dimension] = self._draw(1)[0].to(self.device)
         period = self.config.resample_every
         self._countdown.fill_(period)
@@ -236,25 +235,46 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
     settings = config.rle
     if settings is None:
         raise UsageError("explore is 'rle' but the configuration has no rle settings.")
-    source = generator(config.seed, "features")
     features: nn.Module
     if settings.feature_network is not None:
-        build = load_function(settings.feature_network, "rle.feature-network")
-        built = build(spec.observation_shape, settings.dimension)
-        if not isinstance(built, nn.Module):
-            raise UsageError(
-                f"rle.feature-network {settings.feature_network!r} must return a torch module."
-            )
-        features = built
+        features = _own_features(settings, spec, config.seed)
     else:
-        hidden = settings.feature_hidden
+        hidden, activation = settings.feature_hidden, settings.feature_activation
+        if hidden is None:
+            hidden, activation = config.network.value_hidden, config.network.activation
+        if settings.feature_update_rate > 0 and hidden != config.network.value_hidden:
+            raise UsageError(
+                "rle.feature-update-rate above 0 needs φ in the value network's shape: "
+                "set rle.feature-hidden to None or to the value network's layers."
+            )
         features = FeatureNetwork(
             spec.observation_shape[0],
-            config.network.value_hidden if hidden is None else hidden,
+            hidden,
             settings.dimension,
-            settings.feature_activation,
-            source,
+            activation,
+            generator(config.seed, "features"),
         )
     return RandomLatentExploration(
         settings, features, spec.num_envs, config.ppo.discount, config.seed, device
     )
+
+
+def _own_features(settings: RLEConfig, spec: TaskSpec, seed: int) -> nn.Module:
+    """A user's φ, built from the run's seed and checked."""
+    path = settings.feature_network
+    assert path is not None
+    build = load_function(path, "rle.feature-network")
+    with torch.random.fork_rng(devices=[]):
+        # Users initialise layers as they are used to, from PyTorch's global generator.
+        torch.manual_seed(derive_seed(seed, "features"))
+        features = build(spec.observation_shape, settings.dimension)
+    if not isinstance(features, nn.Module):
+        raise UsageError(f"rle.feature-network {path!r} must return a torch module.")
+    with torch.no_grad():
+        output = features(torch.zeros(2, *spec.observation_shape, dtype=spec.observation_dtype))
+    if output.shape != (2, settings.dimension):
+        raise UsageError(
+            f"rle.feature-network {path!r} maps 2 observations to {tuple(output.shape)} "
+            f"instead of (2, {settings.dimension})."
+        )
+    return features

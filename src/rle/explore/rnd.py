@@ -86,10 +86,12 @@ class RandomNetworkDistillation(Strategy):
         self._mean.copy_(self._moments.mean)
         self._deviation.copy_(self._moments.deviation)
 
-    def auxiliary_rows(self, index: Tensor) -> Tensor:
+    def auxiliary_rows(self, index: Tensor, size: int) -> Tensor:
         """A random share of the minibatch: the predictor must not learn faster than the agent sees."""
-        kept = max(1, round(self.config.keep_fraction * len(index)))
-        order = torch.randperm(len(index), generator=self._generator)[:kept]
+        kept = max(1, round(self.config.keep_fraction * size))
+        order = torch.randperm(len(index), generator=self._generator)
+        # With fewer real transitions than that, some are used twice.
+        order = order.repeat(-(-kept // len(order)))[:kept]
         return index[order.to(index.device)]
 
     def auxiliary_loss(self, next_observation: Tensor) -> Tensor:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._dynamo import config as dynamo_config
 
 from rle.config import RunConfig
 from rle.errors import UsageError
@@ -20,8 +22,9 @@ WORTHWHILE_UPDATES = 5_000
 
 
 def compiler_available() -> bool:
-    """Whether PyTorch can compile for the CPU here: it needs a C++ compiler."""
-    return any(shutil.which(name) for name in (os.environ.get("CXX"), "g++", "clang++") if name)
+    """Whether PyTorch can compile for the CPU here: it needs a C++ compiler, and to be 2.11 or later."""
+    compiler = os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
+    return shutil.which(compiler) is not None and hasattr(dynamo_config, "trace_autograd_ops")
 
 
 def should_compile(config: RunConfig) -> bool:
@@ -49,8 +52,6 @@ def compiled(function: Callable[..., Any], many_small_kernels: bool = False) -> 
     `many_small_kernels` asks for a C++ program around the kernels: slower to build, but it saves the
     Python between kernels where that is most of the time.
     """
-    from torch._dynamo import config as dynamo_config
-
     # Lets torch.autograd.grad be part of the graph: forward, backward and clipping become one.
     dynamo_config.trace_autograd_ops = True
     options: Any = {"cpp_wrapper": True} if many_small_kernels else None

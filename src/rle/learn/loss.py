@@ -65,9 +65,11 @@ def ppo_loss(
 
     if weights.normalise_advantages:
         centred = advantage - mean(advantage)
-        # The unbiased deviation, as in the reference implementations.
+        # The unbiased deviation, as in the reference implementations. A minibatch may hold a single
+        # real transition: then there is nothing to correct.
         total = len(advantage) if count is None else count
-        variance = mean(centred.square()) * total / (total - 1)
+        others = total - 1 if isinstance(total, int) else (total - 1).clamp(min=1)
+        variance = mean(centred.square()) * total / others
         advantage = centred / (variance.sqrt() + NORMALISATION_EPSILON)
     log_ratio = log_probability - old_log_probability
     ratio = log_ratio.exp()

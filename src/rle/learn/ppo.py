@@ -80,7 +80,10 @@ class PPO:
             config.clip_value_loss,
             config.normalise_advantages,
         )
-        self._coefficients = torch.tensor([stream.coefficient for stream in heads], device=device)
+        coefficients = [stream.coefficient for stream in heads]
+        if self._joined:
+            coefficients[0] = 1.0
+        self._coefficients = torch.tensor(coefficients, device=device)
         self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
         self._head_names = [stream.name for stream in heads]
         self._strategy = strategy
@@ -149,7 +152,7 @@ class PPO:
             returns.flatten(0, 1),
             None if real is None else real.flatten(),
         )
-        return batch, self._describe(batch, reward, per_stream)
+        return batch, self._describe(batch, reward.flatten(0, 1), per_stream.flatten(0, 1))
 
     def _evaluate(
         self, observation: Tensor, latent: Tensor | None, policy_output: Tensor, action: Tensor
@@ -176,6 +179,9 @@ class PPO:
     def _join_streams(self, reward: Tensor) -> Tensor:
         """Add streams without a head of their own to the task's reward."""
         joined = reward[..., self._separate]
+        if self._joined:
+            # The head learns what it is told to maximise, so the weights go into the reward.
+            joined[..., 0] *= self.task_stream.coefficient
         for index in self._joined:
             joined[..., 0] += self.streams[index].coefficient * reward[..., index]
         return joined
@@ -190,7 +196,9 @@ class PPO:
             for index in order.view(config.minibatches, -1).unbind(0):
                 for_auxiliary = None
                 if strategy.auxiliary is not None:
-                    for_auxiliary = rollout.next_observation_at(strategy.auxiliary_rows(index))
+                    real = index if batch.mask is None else index[batch.mask[index]]
+                    rows = strategy.auxiliary_rows(real, len(index))
+                    for_auxiliary = rollout.next_observation_at(rows)
                 gradient, statistics = self._gradient(batch, index, for_auxiliary)
                 norm = self.optimiser.step(gradient)
                 totals.append(torch.cat([statistics, norm[None]]))
@@ -231,17 +239,21 @@ class PPO:
 
     def _describe(self, batch: Batch, reward: Tensor, per_stream: Tensor) -> dict[str, float]:
         """Diagnostics of the streams: bonus size, value fit, share of the advantage."""
+        returns, values = batch.returns, batch.values
+        if batch.mask is not None:
+            reward, per_stream, returns, values = (
+                part[batch.mask] for part in (reward, per_stream, returns, values)
+            )
         result = {}
         for index, stream in enumerate(self.streams[1:], start=1):
-            bonus = reward[..., index]
+            bonus = reward[:, index]
             result[f"bonus_{stream.name}_mean"] = float(bonus.mean())
             result[f"bonus_{stream.name}_deviation"] = float(bonus.std())
             result[f"bonus_{stream.name}_min"] = float(bonus.min())
             result[f"bonus_{stream.name}_max"] = float(bonus.max())
-        weighted = (per_stream * self._coefficients).flatten(0, 1)
-        sizes = weighted.abs().mean(0)
-        residual = (batch.returns - batch.values).var(0)
-        variance = batch.returns.var(0)
+        sizes = (per_stream * self._coefficients).abs().mean(0)
+        residual = (returns - values).var(0)
+        variance = returns.var(0)
         for head, name in enumerate(self._head_names):
             share = float(sizes[head] / sizes.sum()) if float(sizes.sum()) > 0 else 0.0
             result[f"advantage_share_{name}"] = share

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from rle.config import Activation
-from rle.errors import UsageError
 from rle.nets.layers import MLP, initialise
 
 
@@ -41,15 +40,3 @@ class FeatureNetwork(nn.Module):
         for mine, theirs in zip(self.body.parameters(), value_body.parameters(), strict=True):
             # The value network may also take z, in columns after the observation's: φ has none.
             mine.lerp_(theirs[..., : mine.shape[-1]], rate)
-
-    def check_follows(self, value_body: nn.Module) -> None:
-        """Raise `UsageError` unless `value_body` has this backbone's shape."""
-        mine, theirs = list(self.body.parameters()), list(value_body.parameters())
-        fits = len(mine) == len(theirs) and all(
-            a.shape == b[..., : a.shape[-1]].shape for a, b in zip(mine, theirs, strict=True)
-        )
-        if not fits:
-            raise UsageError(
-                "rle.feature-update-rate above 0 needs φ in the value network's shape: "
-                "set rle.feature-hidden to None or to the value network's layers."
-            )

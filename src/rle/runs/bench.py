@@ -79,9 +79,11 @@ def _peer_contender(config: RunConfig, seconds: float) -> Callable[[], float] | 
         from stable_baselines3.common.env_util import make_vec_env
     except ImportError:
         return None
-    environment = {"fourroom": "rle/FourRoom-v0", "fourroom-sparse": "rle/FourRoomSparse-v0"}.get(
-        config.task, config.task.removeprefix("gym/")
-    )
+    environment = {
+        "fourroom": "rle/FourRoom-v0",
+        "fourroom-sparse": "rle/FourRoomSparse-v0",
+        "fourroom-noisytv": "rle/FourRoomNoisyTV-v0",
+    }.get(config.task, config.task.removeprefix("gym/"))
     ppo = config.ppo
     agent = stable_baselines3.PPO(
         "MlpPolicy",

@@ -46,20 +46,31 @@ def write_json(path: Path, value: Any) -> None:
     temporary.replace(path)
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file."""
+    try:
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from error
+    return result
+
+
+def _damaged(path: Path, error: Exception) -> UsageError:
+    return UsageError(f"{path} is damaged ({error}): restore it or train the run again.")
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a JSON-lines file; a last line cut short by a crash is left out."""
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             if not line.endswith("\n"):
                 return
             try:
                 yield json.loads(line)
-            except json.JSONDecodeError as error:
-                raise UsageError(
-                    f"{path} has a damaged line ({error}): restore the file or train the run again."
-                ) from error
+            except ValueError as error:
+                raise _damaged(path, error) from error
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,12 @@ class RunDirectory:
             raise UsageError(
                 f"the output folder {path} {holds}: choose another --out, or {advice}."
             )
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"the output folder {path} cannot be created ({error.strerror}): choose another --out."
+            ) from error
         # The configuration comes first: from then on the run can be resumed, whatever happens.
         write_json(path / CONFIG, configuration.to_dict(config))
         write_json(path / META, describe_machine(config))
@@ -97,12 +113,9 @@ class RunDirectory:
     def config(self) -> RunConfig:
         """The run's configuration."""
         try:
-            values = json.loads((self.path / CONFIG).read_text(encoding="utf-8"))
-            return configuration.from_dict(values)
-        except (json.JSONDecodeError, TypeError, AttributeError) as error:
-            raise UsageError(
-                f"{self.path / CONFIG} is damaged ({error}): restore it or train the run again."
-            ) from error
+            return configuration.from_dict(read_json(self.path / CONFIG))
+        except (TypeError, AttributeError) as error:
+            raise _damaged(self.path / CONFIG, error) from error
 
     def metrics(self) -> list[dict[str, Any]]:
         """One object per iteration."""
@@ -114,16 +127,14 @@ class RunDirectory:
 
     def meta(self) -> dict[str, Any]:
         """Versions, machine and code state the run began with."""
-        result: dict[str, Any] = json.loads((self.path / META).read_text(encoding="utf-8"))
-        return result
+        return read_json(self.path / META)
 
     def finished(self) -> dict[str, Any] | None:
         """The run's closing record, or None while it is not finished."""
         path = self.path / FINISHED
         if not path.exists():
             return None
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return result
+        return read_json(path)
 
     def finish(self, record: dict[str, Any]) -> None:
         """Declare the run finished."""
@@ -147,6 +158,11 @@ class RunDirectory:
         if not steps:
             raise UsageError(f"{self.path} has no checkpoint: train it again from the start.")
         step = steps[-1] if step is None else step
+        if step not in steps:
+            raise UsageError(
+                f"{self.path} has no checkpoint at step {step}: choose one of "
+                f"{', '.join(str(present) for present in steps)}."
+            )
         return load_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors")
 
     def artefact_steps(self) -> list[int]:
@@ -177,7 +193,11 @@ class RunDirectory:
         """Drop what was logged after a checkpoint, so that a resumed run logs it once."""
         for name in (METRICS, EPISODES):
             path = self.path / name
-            kept = [json.dumps(line) for line in read_lines(path) if line["iteration"] <= iteration]
+            kept = [
+                json.dumps(line)
+                for line in read_lines(path)
+                if line.get("iteration", 0) <= iteration
+            ]
             temporary = path.with_suffix(".partial")
             temporary.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
             temporary.replace(path)

@@ -38,7 +38,7 @@ def load_agent(run: RunDirectory, step: int | None = None) -> Trainer:
     """The agent as it stood at checkpoint `step` (the latest if None), not to be trained on."""
     config = dataclasses.replace(run.config(), compile="off")
     trainer = Trainer(config)
-    trainer.load_state_dict(run.load_checkpoint(step))
+    trainer.load_agent(run.load_checkpoint(step))
     return trainer
 
 

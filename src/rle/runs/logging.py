@@ -13,10 +13,13 @@ from rle.runs.episodes import Episode
 class RunLogger:
     """Appends metrics and episodes line by line."""
 
-    def __init__(self, run: RunDirectory, tensorboard: bool = False) -> None:
+    def __init__(self, run: RunDirectory, first_step: int = 0, tensorboard: bool = False) -> None:
         self._writer: Any = None
         if tensorboard:
-            self._writer = load_tensorboard()(str(run.path / "tensorboard"))
+            # What an interrupted run logged after its checkpoint is hidden, not drawn twice.
+            self._writer = load_tensorboard()(
+                str(run.path / "tensorboard"), purge_step=first_step + 1
+            )
         self._metrics = (run.path / METRICS).open("a", encoding="utf-8")
         self._episodes = (run.path / EPISODES).open("a", encoding="utf-8")
 

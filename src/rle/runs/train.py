@@ -91,7 +91,7 @@ def resume(path: Path | str, quiet: bool = False) -> RunDirectory:
 def _run(trainer: Trainer, run: RunDirectory, quiet: bool) -> None:
     """Iterate until the run is done or interrupted; checkpoint on the way and at the end."""
     config = trainer.config
-    logger = RunLogger(run, config.tensorboard)
+    logger = RunLogger(run, trainer.step, config.tensorboard)
     label = f"{config.task} {config.explore} seed {config.seed}"
     display = progress_display(label, trainer.step, config.total_steps, quiet)
     started, first_step = time.monotonic(), trainer.step

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.config import RunConfig
+from rle.config import RunConfig, require
 from rle.errors import UsageError
 from rle.explore.registry import make_strategy
 from rle.learn.compilation import compiled, should_compile
@@ -51,6 +51,11 @@ class Trainer:
         self.device = resolve_device(config.device)
         self.task = task or make_task(config.task, config.environment, self.device)
         spec = self.task.spec
+        require(
+            spec.num_envs == config.environment.num_envs,
+            f"the task has {spec.num_envs} environments and the configuration "
+            f"{config.environment.num_envs}: set num-envs to the task's.",
+        )
         self.strategy = make_strategy(config, spec, self.device)
         self.distribution = distribution_for(spec.action_space)
         heads = 1 + sum(stream.separate for stream in self.strategy.streams)
@@ -214,10 +219,29 @@ class Trainer:
 
     def load_state_dict(self, state: State) -> None:
         """Go on from a state of `state_dict`."""
-        self.iteration = state["iteration"]
-        self._observation = state["observation"].to(self.device)
-        self._policy_generator = restore_generator(state["policy_generator"])
-        self.learner.load_state_dict(state["learner"])
-        self.strategy.load_state_dict(state["strategy"])
-        self.task.load_state_dict(state["task"])
-        self.episodes.load_state_dict(state["episodes"])
+        self.load_agent(state)
+        try:
+            self._observation = state["observation"].to(self.device)
+            self._policy_generator = restore_generator(state["policy_generator"])
+            self.task.load_state_dict(state["task"])
+            self.episodes.load_state_dict(state["episodes"])
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise _mismatch(error) from error
+
+    def load_agent(self, state: State) -> None:
+        """Take over what was learned, but not where the environments stood."""
+        try:
+            self.iteration = state["iteration"]
+            self.learner.load_state_dict(state["learner"])
+            self.strategy.load_state_dict(state["strategy"])
+            self.task.load_statistics(state["task"])
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise _mismatch(error) from error
+
+
+def _mismatch(error: Exception) -> UsageError:
+    reason = str(error).splitlines()[0]
+    return UsageError(
+        f"the checkpoint does not fit the run's configuration ({reason}): restore config.json, or "
+        "use the version of the program that wrote the run."
+    )

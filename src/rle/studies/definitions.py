@@ -54,10 +54,14 @@ class Study:
 
         In this order a study that is stopped early has whole seeds of every method to compare.
         """
+        steps = self.total_steps if total_steps is None else total_steps
         return {
             f"{task.replace('/', '-')}/{method.name}/seed-{seed}": replace(
                 preset_config(task, method.explore, seed=seed),
-                {**method.settings, "total_steps": total_steps or self.total_steps},
+                {
+                    **method.settings,
+                    "total_steps": steps,
+                },
             )
             for seed in range(self.seeds if seeds is None else seeds)
             for task in self.tasks

@@ -1,19 +1,18 @@
-"""A study in local processes, one per core, that survives interruption and killed workers."""
+"""A study in local processes, one run each, that survives interruption and killed workers."""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing.synchronize import Event
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from rle.config import RunConfig, require, to_dict
@@ -25,7 +24,7 @@ from rle.studies.progress import last_step, study_display
 
 ATTEMPTS = 2
 """A run whose process died is resumed once; dying twice is no accident."""
-LOG = "log.txt"
+LOG_SUFFIX = "-log.txt"
 POLL_SECONDS = 0.5
 
 
@@ -52,7 +51,10 @@ def study(
     out: Path | str | None = None,
     quiet: bool = False,
 ) -> StudyResult:
-    """Run what is missing of a study, or of a part of it; starting it again goes on where it stopped."""
+    """Run what is missing of a study, or of a part of it; starting it again goes on.
+
+    Call it from under `if __name__ == "__main__":` in a script: it starts processes.
+    """
     runs = find_study(name).only(tasks, methods).runs(seeds, total_steps)
     require(len(runs) > 0, "seeds is 0: give a number above 0.")
     workers = _cores() if workers is None else workers
@@ -75,90 +77,66 @@ def run_all(
     out.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     steps_before = sum(last_step(out / folder) for folder in runs)
-    attempts = dict.fromkeys(runs, 0)
-    failures: dict[str, str] = {}
     display = study_display(out, {folder: run.total_steps for folder, run in runs.items()}, quiet)
     try:
-        while pending := [
-            folder for folder in runs if not _is_finished(out / folder) and folder not in failures
-        ]:
-            for folder, error in _round(pending, runs, out, workers, display.poll):
-                attempts[folder] += 1
-                if attempts[folder] >= ATTEMPTS:
-                    failures[folder] = error
+        failed = _train_all(runs, out, workers, display.poll)
     finally:
         display.close()
     finished = tuple(folder for folder in runs if _is_finished(out / folder))
     steps = sum(last_step(out / folder) for folder in runs) - steps_before
-    return StudyResult(out, finished, tuple(failures), time.monotonic() - started, steps)
+    return StudyResult(out, finished, failed, time.monotonic() - started, steps)
 
 
-def _round(
-    pending: list[str],
-    runs: dict[str, RunConfig],
-    out: Path,
-    workers: int,
-    poll: Callable[[], None],
-) -> Iterator[tuple[str, str]]:
-    """Give every pending run one go; yields those that failed, with the reason."""
+def _train_all(
+    runs: dict[str, RunConfig], out: Path, workers: int, poll: Callable[[], None]
+) -> tuple[str, ...]:
+    """Keep `workers` runs going until none is missing; returns those that failed for good."""
     context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    with ProcessPoolExecutor(
-        min(workers, len(pending)), context, initializer=_watch, initargs=(stop,)
-    ) as pool:
-        jobs: dict[Future[None], str] = {
-            pool.submit(_work, runs[folder], out / folder): folder for folder in pending
-        }
-        waiting = set(jobs)
-        try:
-            while waiting:
-                done, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
-                poll()
-                for job in done:
-                    error = job.exception()
-                    # One killed process breaks the pool for all that were queued behind it: only
-                    # those that had begun have used up an attempt.
-                    if isinstance(error, BrokenProcessPool):
-                        if (out / jobs[job] / CONFIG).exists():
-                            yield jobs[job], "its process was killed"
-                    elif isinstance(error, UsageError):
-                        raise error
-                    elif error is not None:
-                        yield jobs[job], str(error)
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    waiting = [folder for folder in runs if not _is_finished(out / folder)]
+    attempts = dict.fromkeys(waiting, 0)
+    active: dict[str, BaseProcess] = {}
+    failed: list[str] = []
+    try:
+        while waiting or active:
+            while waiting and len(active) < workers:
+                folder = waiting.pop(0)
+                attempts[folder] += 1
+                process = context.Process(target=_work, args=(runs[folder], out / folder))
+                process.start()
+                active[folder] = process
+            multiprocessing.connection.wait(
+                [process.sentinel for process in active.values()], POLL_SECONDS
+            )
+            poll()
+            for folder in [name for name, process in active.items() if not process.is_alive()]:
+                active.pop(folder).join()
+                if _is_finished(out / folder):
+                    continue
+                if attempts[folder] < ATTEMPTS:
+                    waiting.insert(0, folder)
+                else:
+                    failed.append(folder)
+    except BaseException:
+        # Each training loop takes SIGTERM as a wish: finish the iteration, write a checkpoint, end.
+        for running in active.values():
+            running.terminate()
+        for running in active.values():
+            running.join()
+        raise
+    return tuple(failed)
 
 
-_stopped = threading.Event()
-"""In a worker process: the study is over, start nothing more."""
-
-
-def _watch(stop: Event) -> None:
-    """In a worker process, checkpoint and end when the study is stopped or its process is gone."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        while not stop.wait(POLL_SECONDS) and parent.is_alive():
-            pass
-        _stopped.set()
-        # The training loop takes it as a wish: it finishes the iteration and writes a checkpoint.
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()
+def log_of(run: Path) -> Path:
+    """Where a run's process writes what it prints; removed once the run is finished."""
+    return run.with_name(run.name + LOG_SUFFIX)
 
 
 def _work(config: RunConfig, path: Path) -> None:
-    """One run, in a worker process; what it prints goes to a file beside it."""
-    # The pool hands its workers a job ahead, which an interrupted study must not begin.
-    if _stopped.is_set():
-        return
-    path.mkdir(parents=True, exist_ok=True)
-    log_path = path.with_name(f"{path.name}-{LOG}")
+    """One run, in a process of its own."""
+    _end_with_parent()
+    path.parent.mkdir(parents=True, exist_ok=True)
     with (
-        log_path.open("a", encoding="utf-8") as log,
+        log_of(path).open("a", encoding="utf-8") as log,
         contextlib.redirect_stdout(log),
         contextlib.redirect_stderr(log),
     ):
@@ -167,10 +145,24 @@ def _work(config: RunConfig, path: Path) -> None:
                 resume(path)
             else:
                 train_config(config, path)
+        except KeyboardInterrupt:
+            return
         except Exception:
             traceback.print_exc()
-            raise
-    log_path.unlink()
+            return
+    log_of(path).unlink()
+
+
+def _end_with_parent() -> None:
+    """Checkpoint and end this process when the study's own is gone."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _check_folder(runs: dict[str, RunConfig], out: Path) -> None:

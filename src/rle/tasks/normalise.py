@@ -43,6 +43,9 @@ class NormalisedTask(Task):
         mean, deviation = self._moments.mean.float(), self._moments.deviation.float()
         return ((observation - mean) / (deviation + EPSILON)).clamp(-self._clip, self._clip)
 
+    def load_statistics(self, state: State) -> None:
+        self._moments.load_state_dict(state["moments"])
+
     def share_statistics(self, other: Task) -> None:
         assert isinstance(other, NormalisedTask)
         self._moments.load_state_dict(other._moments.state_dict())

@@ -1,0 +1,43 @@
+"""When a run is compiled, and what is said when it cannot be."""
+
+import logging
+
+import pytest
+
+from rle.config import replace
+from rle.errors import UsageError
+from rle.learn import compilation
+from rle.presets import preset_config
+
+
+def config(compile: str, steps: int = 2_500_000):
+    return replace(preset_config("fourroom", "rle"), {"compile": compile, "total_steps": steps})
+
+
+def test_long_runs_are_compiled_and_short_ones_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation, "compiler_available", lambda: True)
+    assert compilation.should_compile(config("auto"))
+    # The demo's length: compiling would take longer than it saves.
+    assert not compilation.should_compile(config("auto", steps=500_000))
+    assert compilation.should_compile(config("on", steps=500_000))
+    assert not compilation.should_compile(config("off"))
+
+
+def test_without_a_compiler_it_runs_and_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(compilation, "compiler_available", lambda: False)
+    with caplog.at_level(logging.WARNING):
+        assert not compilation.should_compile(config("auto"))
+        assert not compilation.should_compile(config("auto", steps=500_000))
+    assert [record.message for record in caplog.records] == [
+        "no C++ compiler found: running uncompiled, at about half the speed"
+    ]
+    with pytest.raises(UsageError, match="install g\\+\\+"):
+        compilation.should_compile(config("on"))
+
+
+def test_no_compiler_is_seen_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("CXX", raising=False)
+    assert not compilation.compiler_available()
