@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rle.config import RunConfig, replace
+from rle.config import RunConfig
 from rle.presets import preset_config
+from rle.settings import replace
 
 SMALL: dict[str, Any] = {
     "num_envs": 8,

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from rle.config import from_dict, nearest, replace, to_dict
+from rle.config import nearest
 from rle.errors import UsageError
 from rle.presets import preset_config
+from rle.settings import from_dict, replace, to_dict
 
 
 @pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy", "white-noise", "rle+rnd"])

@@ -1,8 +1,8 @@
 """The claim itself, at a size a test can afford: RLE covers more of FourRoom than PPO."""
 
-from rle.config import replace
 from rle.presets import preset_config
 from rle.runs.trainer import Trainer
+from rle.settings import replace
 
 SEEDS = (0, 1, 2)
 STEPS = 150_000

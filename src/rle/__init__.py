@@ -11,10 +11,11 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from rle import explore, studies, tasks
-from rle.config import RunConfig, nearest, replace
+from rle.config import RunConfig, nearest
 from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.runs import RunDirectory, evaluate, resume, train, train_config
+from rle.settings import replace
 from rle.studies import study
 from rle.tasks.fourroom_gym import register as _register_environments
 

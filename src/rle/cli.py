@@ -14,8 +14,9 @@ from pathlib import Path
 import tyro
 
 import rle
-from rle.config import RunConfig, locate, nearest
+from rle.config import RunConfig, nearest
 from rle.errors import UsageError
+from rle.settings import locate
 from rle.studies.local import log_of
 
 

@@ -6,11 +6,8 @@ live in `presets.py`; the defaults here are placeholders for programs that build
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
-import types
-import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -27,7 +24,6 @@ _BARE_NAMES: Any = tyro.conf.OmitArgPrefixes
 """On the command line the section's name is left out: --learning-rate, not --ppo.learning-rate."""
 _CHOSEN_BEFORE: Any = tyro.conf.Suppress
 """These choose the defaults of all others, so the command line reads them first, by itself."""
-_BARE_SECTIONS = ("environment", "network", "ppo")
 
 
 def require(condition: bool, message: str) -> None:
@@ -341,71 +337,3 @@ class RunConfig:
     def iterations(self) -> int:
         """Rollouts of the whole run; the last may overshoot `total_steps` by less than a rollout."""
         return -(-self.total_steps // self.batch_size)
-
-
-def replace(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
-    """`config` with `settings` changed, by the names of the command line.
-
-    `rle.dimension` is the strategy's; `learning_rate` is found in its section by itself.
-    """
-    sections: dict[str, dict[str, Any]] = {}
-    top: dict[str, Any] = {}
-    for name, value in settings.items():
-        *section, key = locate(config, name)
-        (sections.setdefault(section[0], {}) if section else top)[key] = value
-    for section_name, values in sections.items():
-        top[section_name] = dataclasses.replace(getattr(config, section_name), **values)
-    return dataclasses.replace(config, **top)
-
-
-def locate(config: RunConfig, name: str) -> list[str]:
-    """The path of a setting's name: [field] or [section, field]."""
-    path = name.replace("-", "_").split(".")
-    bare = {
-        key: section for section in _BARE_SECTIONS for key in _field_names(getattr(config, section))
-    }
-    if len(path) == 1 and path[0] in bare:
-        return [bare[path[0]], path[0]]
-    top = _field_names(config)
-    require(path[0] in top, f"there is no setting {name!r}: {nearest(path[0], [*top, *bare])}")
-    if len(path) > 1:
-        section = getattr(config, path[0])
-        require(
-            section is not None,
-            f"{name!r} is a setting of a strategy that --explore {config.explore} does not use.",
-        )
-        names = _field_names(section)
-        require(path[1] in names, f"there is no setting {name!r}: {nearest(path[1], names)}")
-    return path
-
-
-def _field_names(node: Any) -> list[str]:
-    return [field.name for field in dataclasses.fields(node)]
-
-
-def to_dict(config: RunConfig) -> dict[str, Any]:
-    """A JSON-ready dictionary of the whole config."""
-    return dataclasses.asdict(config)
-
-
-def from_dict(values: Mapping[str, Any]) -> RunConfig:
-    """The inverse of `to_dict`."""
-    return _build(RunConfig, values)
-
-
-def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Build dataclass `kind` from JSON values: lists become tuples, dictionaries dataclasses."""
-    hints = typing.get_type_hints(kind)
-    unknown = set(values) - set(hints)
-    require(not unknown, f"unknown settings in the configuration: {', '.join(sorted(unknown))}.")
-    return kind(**{name: _convert(hints[name], value) for name, value in values.items()})
-
-
-def _convert(hint: Any, value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(value)
-    if isinstance(value, Mapping):
-        # get_type_hints has taken the annotations off, what is left is X or X | None.
-        options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-        return _build(next(o for o in options if hasattr(o, "__dataclass_fields__")), value)
-    return value

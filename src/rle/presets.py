@@ -9,14 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rle.config import (
-    NoisyConfig,
-    RLEConfig,
-    RNDConfig,
-    RunConfig,
-    WhiteNoiseConfig,
-    replace,
-)
+from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig
+from rle.settings import replace
 
 Settings = Mapping[str, Any]
 

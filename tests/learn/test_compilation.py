@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
-from rle.config import replace
 from rle.errors import UsageError
 from rle.learn import compilation
 from rle.presets import preset_config
+from rle.settings import replace
 
 
 def config(compile: str, steps: int = 2_500_000):

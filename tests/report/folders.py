@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rle.config import replace, to_dict
 from rle.presets import preset_config
+from rle.settings import replace, to_dict
 
 
 def write_run(

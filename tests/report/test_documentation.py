@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig, to_dict
+from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig
 from rle.runs import evaluate, train_config
+from rle.settings import to_dict
 from tests.builders import small_config
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "run-directory.md"

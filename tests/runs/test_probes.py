@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from rle.config import replace
 from rle.presets import preset_config
 from rle.runs.trainer import Trainer
+from rle.settings import replace
 from rle.tasks.base import Discrete, State, Step, Task, TaskSpec
 from tests.probes.environments import (
     ActionObservationReward,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from rle.config import to_dict
 from rle.errors import UsageError
 from rle.runs import RunDirectory, resume, train_config
 from rle.runs.directory import CHECKPOINTS
 from rle.runs.state import load_state, save_state
 from rle.runs.trainer import Trainer
+from rle.settings import to_dict
 from tests.builders import small_config
 
 STRATEGIES = ["none", "rle", "rnd", "noisy", "white-noise", "rle+rnd"]
@@ -73,7 +73,7 @@ def test_in_a_new_process_after_a_kill(tmp_path: Path) -> None:
     whole = train_config(config, tmp_path / "whole", quiet=True)
     script = f"""
 import os, rle
-from rle.config import from_dict
+from rle.settings import from_dict
 from rle.runs import trainer
 iterate = trainer.Trainer.iterate
 def die_in_the_seventh(self):

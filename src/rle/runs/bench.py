@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rle.config import RunConfig, replace
+from rle.config import RunConfig
 from rle.learn.compilation import compiler_available
 from rle.presets import preset_config
 from rle.runs.trainer import Trainer
+from rle.settings import replace
 from rle.tasks.registry import check_task_name
 
 WARMUP_ITERATIONS = 5

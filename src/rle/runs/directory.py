@@ -22,10 +22,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle import config as configuration
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.runs.state import load_state, save_state
+from rle.settings import from_dict, to_dict
 from rle.tasks.base import State
 
 CONFIG = "config.json"
@@ -95,7 +95,7 @@ class RunDirectory:
                 f"the output folder {path} cannot be created ({error.strerror}): choose another --out."
             ) from error
         # The configuration comes first: from then on the run can be resumed, whatever happens.
-        write_json(path / CONFIG, configuration.to_dict(config))
+        write_json(path / CONFIG, to_dict(config))
         write_json(path / META, describe_machine(config))
         return cls(path)
 
@@ -113,7 +113,7 @@ class RunDirectory:
     def config(self) -> RunConfig:
         """The run's configuration."""
         try:
-            return configuration.from_dict(read_json(self.path / CONFIG))
+            return from_dict(read_json(self.path / CONFIG))
         except (TypeError, AttributeError) as error:
             raise _damaged(self.path / CONFIG, error) from error
 

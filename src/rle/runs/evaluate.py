@@ -9,12 +9,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from rle.config import replace, require
+from rle.config import require
 from rle.errors import UsageError
 from rle.randomness import derive_seed, generator
 from rle.runs.directory import RunDirectory, write_json
 from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.trainer import Trainer
+from rle.settings import replace
 from rle.tasks.base import Task
 from rle.tasks.registry import make_task
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rle.config import RunConfig, replace
+from rle.config import RunConfig
 from rle.explore.registry import check_strategy_name
 from rle.learn.compilation import should_compile
 from rle.presets import preset_config
@@ -19,6 +19,7 @@ from rle.runs.directory import RunDirectory
 from rle.runs.logging import RunLogger, load_tensorboard
 from rle.runs.progress import progress_display
 from rle.runs.trainer import Trainer
+from rle.settings import replace
 from rle.tasks.registry import check_task_name
 
 

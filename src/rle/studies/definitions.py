@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from typing import Any
 
-from rle.config import RunConfig, nearest, replace
+from rle.config import RunConfig, nearest
 from rle.errors import UsageError
 from rle.presets import preset_config
+from rle.settings import replace
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ STUDIES: dict[str, Study] = {
             "all four strategies on FourRoom without reward",
             ("fourroom",),
             PAPER_METHODS,
-            seeds=1,
+            seeds=2,
             total_steps=500_000,
         ),
         _fourroom(

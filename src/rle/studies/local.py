@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from rle.config import RunConfig, require, to_dict
+from rle.config import RunConfig, require
 from rle.errors import UsageError
 from rle.runs.directory import CONFIG, RunDirectory
 from rle.runs.train import resume, train_config
+from rle.settings import to_dict
 from rle.studies.definitions import find_study
 from rle.studies.progress import last_step, study_display
 
