@@ -100,8 +100,15 @@ def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     """Ctrl-C leaves resumable runs and exit status 130; starting again finishes them."""
     command = [sys.executable, "-m", "rle.cli", "study", "demo", "--total-steps", "200000"]
     command += ["--out", str(tmp_path / "study")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, start_new_session=True)  # fmt: skip
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell that runs tests in the background has them ignore Ctrl-C, and so their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     _wait_for(lambda: [p for p in tmp_path.glob("study/*/*/*/metrics.jsonl") if p.stat().st_size])
     os.killpg(process.pid, signal.SIGINT)
     _, error = process.communicate(timeout=60)
