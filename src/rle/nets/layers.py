@@ -99,7 +99,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "elu": functional.elu,
 }
 
-_GAINS = {"tanh": math.sqrt(2), "relu": math.sqrt(2), "elu": math.sqrt(2)}
+HIDDEN_GAIN = math.sqrt(2)
 
 
 def initialise(layer: nn.Linear, gain: float, generator: torch.Generator) -> nn.Linear:
@@ -122,7 +122,7 @@ class MLP(nn.Module):
         super().__init__()
         widths = [inputs, *sizes]
         layers = [
-            initialise(nn.Linear(before, after), _GAINS[activation], generator)
+            initialise(nn.Linear(before, after), HIDDEN_GAIN, generator)
             for before, after in itertools.pairwise(widths)
         ]
         self.layers = nn.ModuleList(layers)
