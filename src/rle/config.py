@@ -18,6 +18,7 @@ from rle.errors import UsageError
 Activation = Literal["tanh", "relu", "elu"]
 LatentLaw = Literal["sphere", "uniform", "normal"] | str
 Compile = Literal["auto", "on", "off"]
+Precision = Literal["auto", "float32", "bfloat16"]
 Preset = Literal["paper", "released"]
 
 _BARE_NAMES: Any = tyro.conf.OmitArgPrefixes
@@ -80,6 +81,10 @@ class EnvironmentConfig:
     """Standardise observations by their running mean and deviation, kept in the checkpoint."""
     observation_clip: float = 10.0
     """Standardised observations are clipped to plus or minus this."""
+    engine_threads: int = 0
+    """Threads of the environment engine (EnvPool); 0 takes one per core."""
+    full_action_space: bool = True
+    """All 18 actions of the console rather than those the game uses (atari/ tasks only)."""
     television: tuple[int, int] = (12, 37)
     """Top-left cell (row, column) of the 2 x 2 noisy television (fourroom-noisytv only)."""
 
@@ -88,6 +93,7 @@ class EnvironmentConfig:
         if self.time_limit is not None:
             _require_positive("time-limit", self.time_limit)
         _require_positive("observation-clip", self.observation_clip)
+        _require_not_negative("engine-threads", self.engine_threads)
         _require_choice("autoreset", self.autoreset, ("next-step", "same-step"))
 
 
@@ -98,11 +104,17 @@ class NetworkConfig:
     policy_hidden: tuple[int, ...] = (64, 64)
     value_hidden: tuple[int, ...] = (64, 64)
     activation: Activation = "tanh"
+    embedding: tuple[int, ...] = (256, 448)
+    """Images only: dense layers after the convolutions, shared by policy and value."""
+    precision: Precision = "auto"
+    """Images only: auto computes in bfloat16 where the hardware does, and else in float32."""
 
     def __post_init__(self) -> None:
         _require_layers("policy-hidden", self.policy_hidden)
         _require_layers("value-hidden", self.value_hidden)
+        _require_layers("embedding", self.embedding)
         _require_choice("activation", self.activation, ("tanh", "relu", "elu"))
+        _require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,8 @@ class PPOConfig:
     gae_lambda: float = 0.95
     epochs: int = 4
     minibatches: int = 4
+    micro_batch: int | None = None
+    """Transitions computed at a time, so that they fit the cache; the minibatch keeps its meaning."""
     clip: float = 0.2
     entropy_coefficient: float = 0.01
     value_coefficient: float = 0.5
@@ -149,6 +163,8 @@ class PPOConfig:
         _require_not_negative("entropy-coefficient", self.entropy_coefficient)
         _require_not_negative("value-coefficient", self.value_coefficient)
         _require_not_negative("task-coefficient", self.task_coefficient)
+        if self.micro_batch is not None:
+            _require_positive("micro-batch", self.micro_batch)
         if self.reward_clip is not None:
             _require_positive("reward-clip", self.reward_clip)
 
@@ -178,6 +194,8 @@ class RLEConfig:
     feature_activation: Activation = "relu"
     feature_network: str | None = None
     """`module:function` of your own that builds φ from (observation_shape, dimension)."""
+    feature_raw_pixels: bool = False
+    """Images only: φ sees 0 to 255 instead of 0 to 1, as the released scripts have it."""
     feature_update_rate: float = 0.0
     """τ: φ ← τ V + (1-τ) φ; 0 keeps φ frozen."""
     feature_update: Literal["minibatch", "iteration"] = "minibatch"

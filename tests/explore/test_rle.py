@@ -192,7 +192,8 @@ class TestPreviousBonus:
 
 class TestFeatures:
     def test_backbone_follows_the_value_network_and_the_projection_stays(self) -> None:
-        features = FeatureNetwork(2, (4,), 3, "tanh", torch.Generator().manual_seed(0))
+        source = torch.Generator().manual_seed(0)
+        features = FeatureNetwork(MLP(2, (4,), "tanh", source), 3, source)
         value = MLP(2 + 3, (4,), "tanh", torch.Generator().manual_seed(1))
         before = features.body.layers[0].weight.clone()
         projection = features.projection.weight.clone()

@@ -100,3 +100,23 @@ def test_clips_the_scaled_task_reward() -> None:
     unended = ~(rollout.terminated | rollout.truncated).flatten()
     assert float(rollout.reward.min()) < -0.5
     assert float(reward[unended].min()) == pytest.approx(-0.5, abs=1e-4)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("explore", ["rle", "rnd", "rle+rnd"])
+def test_micro_batches_leave_the_minibatch_as_it_is(explore: str, masked: bool) -> None:
+    """Cut into parts of uneven size, a minibatch has the same gradient, statistics and bonuses."""
+    results = []
+    for micro_batch in (None, 7):
+        trainer, batch, metrics = prepared(explore, micro_batch=micro_batch, time_limit=9)
+        if masked:
+            batch = batch._replace(mask=torch.arange(len(batch.advantage)) % 3 > 0)
+        index = torch.arange(0, 64, 2)
+        auxiliary = None
+        if trainer.strategy.auxiliary is not None:
+            auxiliary = trainer.rollout.next_observation_at(torch.arange(20))
+        results.append((*trainer.learner._gradient(batch, index, auxiliary), metrics))
+    (gradient, statistics, metrics), (in_parts, other_statistics, other_metrics) = results
+    torch.testing.assert_close(gradient, in_parts, rtol=1e-4, atol=1e-7)
+    torch.testing.assert_close(statistics, other_statistics, rtol=1e-4, atol=1e-6)
+    assert metrics == pytest.approx(other_metrics, rel=1e-4, abs=1e-6)

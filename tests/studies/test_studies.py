@@ -13,7 +13,7 @@ import pytest
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.studies import STUDIES, find_study, run_all, study
-from rle.studies.definitions import ABLATIONS
+from rle.studies.fourroom import ABLATIONS
 from tests.builders import small_config
 
 
@@ -51,7 +51,9 @@ def test_ablations_change_one_thing_each() -> None:
 
 def test_every_declared_run_is_a_valid_configuration() -> None:
     for declared in STUDIES.values():
-        assert len(declared.runs()) == len(declared.tasks) * len(declared.methods) * declared.seeds
+        runs = declared.runs(seeds=1)
+        assert len(runs) == len(declared.tasks) * len(declared.methods)
+        assert declared.num_runs == declared.seeds * len(runs)
 
 
 def test_second_start_runs_only_what_is_missing(tmp_path: Path) -> None:

@@ -73,11 +73,14 @@ class Strategy:
         return None
 
     def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
-        """Unscaled bonuses `[B, K]` of transitions into `next_observation` taken under `latent`."""
-        return next_observation.new_zeros(len(next_observation), len(self.streams))
+        """Unscaled bonuses `[B, K]` of transitions into `next_observation` taken under `latent`.
 
-    def warm_up(self, next_observation: Tensor) -> None:
-        """Take in observations `[B, ...]` of random actions."""
+        Only asked of strategies with streams; a rollout may come in several pieces.
+        """
+        raise NotImplementedError
+
+    def warm_up(self, rollout: int, next_observation: Tensor) -> None:
+        """Take in observations `[B, ...]` of random actions; a rollout may come in several pieces."""
 
     def after_rollout(self) -> None:
         """All bonuses of the rollout are computed."""

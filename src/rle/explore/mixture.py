@@ -22,7 +22,6 @@ class Mixture(Strategy):
         self.latent_size = sum(part.latent_size for part in everyone)
         self.input_size = sum(part.input_size for part in everyone)
         self.warmup_rollouts = max(part.warmup_rollouts for part in everyone)
-        self._warmed_up = 0
         # Only one part can train something beside the agent; of today's strategies only RND does.
         self._trained = next((part for part in everyone if part.auxiliary is not None), None)
         self.auxiliary = None if self._trained is None else self._trained.auxiliary
@@ -71,14 +70,14 @@ class Mixture(Strategy):
 
     def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
         pairs = zip(self.parts.values(), self._latents_of_parts(latent), strict=True)
-        return torch.cat([part.bonus(next_observation, own) for part, own in pairs], -1)
+        bonuses = [part.bonus(next_observation, own) for part, own in pairs if part.streams]
+        return torch.cat(bonuses, -1)
 
-    def warm_up(self, next_observation: Tensor) -> None:
+    def warm_up(self, rollout: int, next_observation: Tensor) -> None:
         for part in self.parts.values():
             # Each part sees as many rollouts as it would alone.
-            if self._warmed_up < part.warmup_rollouts:
-                part.warm_up(next_observation)
-        self._warmed_up += 1
+            if rollout < part.warmup_rollouts:
+                part.warm_up(rollout, next_observation)
 
     def after_rollout(self) -> None:
         for part in self.parts.values():

@@ -17,6 +17,8 @@ from rle.explore.latents import latent_law, load_function
 from rle.moments import RunningMoments
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.features import FeatureNetwork
+from rle.nets.images import UNIT_SCALE, ImageBody
+from rle.nets.layers import MLP
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.tasks.base import State, Step, TaskSpec
 
@@ -156,11 +158,10 @@ class RandomLatentExploration(Strategy):
         features = self.features(next_observation)
         if self.config.standardise:
             self._seen.update(features)
-        reward = self._reward_of_features(features, latent)
-        return reward if self.streams else reward[..., :0]
+        return self._reward_of_features(features, latent)
 
     @torch.no_grad()
-    def warm_up(self, next_observation: Tensor) -> None:
+    def warm_up(self, rollout: int, next_observation: Tensor) -> None:
         self._seen.update(self.features(next_observation))
         self.after_rollout()
 
@@ -236,8 +237,16 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
     if settings is None:
         raise UsageError("explore is 'rle' but the configuration has no rle settings.")
     features: nn.Module
+    source = generator(config.seed, "features")
     if settings.feature_network is not None:
         features = _own_features(settings, spec, config.seed)
+    elif spec.is_image:
+        scale = 1.0 if settings.feature_raw_pixels else UNIT_SCALE
+        network = config.network
+        body = ImageBody(
+            spec.observation_shape, network.embedding, source, scale, network.precision
+        )
+        features = FeatureNetwork(body, settings.dimension, source)
     else:
         hidden, activation = settings.feature_hidden, settings.feature_activation
         if hidden is None:
@@ -248,11 +257,7 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
                 "set rle.feature-hidden to None or to the value network's layers."
             )
         features = FeatureNetwork(
-            spec.observation_shape[0],
-            hidden,
-            settings.dimension,
-            activation,
-            generator(config.seed, "features"),
+            MLP(spec.observation_shape[0], hidden, activation, source), settings.dimension, source
         )
     return RandomLatentExploration(
         settings, features, spec.num_envs, config.ppo.discount, config.seed, device

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from rle.config import RNDConfig, RunConfig
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.moments import RunningMoments
+from rle.nets.images import ImageBody, ImageHead
 from rle.nets.layers import Head
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State, TaskSpec
@@ -61,7 +63,12 @@ class RandomNetworkDistillation(Strategy):
         self._mean = torch.zeros(observation_shape, device=device)
         self._deviation = torch.ones(observation_shape, device=device)
         self._generator = generator(seed, "rnd")
-        self._last_error = 0.0
+        self._errors: list[Tensor] = []
+        self._mean_error = 0.0
+
+    def _newest(self, observation: Tensor) -> Tensor:
+        """The newest frame of an image; a vector as it is."""
+        return observation[:, -self._shape[0] :]
 
     def _whiten(self, observation: Tensor) -> Tensor:
         whitened = (observation - self._mean) / (self._deviation + DEVIATION_EPSILON)
@@ -69,17 +76,21 @@ class RandomNetworkDistillation(Strategy):
 
     @torch.no_grad()
     def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
-        self._seen.update(next_observation)
-        whitened = self._whiten(next_observation)
+        newest = self._newest(next_observation)
+        self._seen.update(newest)
+        whitened = self._whiten(newest)
         error = prediction_error(self._predictor(whitened), self._target(whitened))
-        self._last_error = float(error.mean())
-        return error[:, None] if self.streams else error[:, None][:, :0]
+        self._errors.append(error)
+        return error[:, None]
 
-    def warm_up(self, next_observation: Tensor) -> None:
-        self._seen.update(next_observation)
+    def warm_up(self, rollout: int, next_observation: Tensor) -> None:
+        self._seen.update(self._newest(next_observation))
         self.after_rollout()
 
     def after_rollout(self) -> None:
+        if self._errors:
+            self._mean_error = float(torch.cat(self._errors).mean())
+            self._errors.clear()
         self._moments.merge(self._seen)
         self._seen = RunningMoments(self._shape, self._device)
         # In place: a compiled update step reads them.
@@ -96,12 +107,12 @@ class RandomNetworkDistillation(Strategy):
 
     def auxiliary_loss(self, next_observation: Tensor) -> Tensor:
         """Mean squared error of the predictor, over samples and outputs."""
-        whitened = self._whiten(next_observation)
+        whitened = self._whiten(self._newest(next_observation))
         error = prediction_error(self._predictor(whitened), self._target(whitened))
         return 2 * error.mean() / self.config.outputs
 
     def metrics(self) -> dict[str, float]:
-        return {"rnd_prediction_error": self._last_error}
+        return {"rnd_prediction_error": self._mean_error}
 
     def reseed(self, seed: int) -> None:
         self._generator = generator(seed, "rnd")
@@ -128,10 +139,21 @@ def build_rnd(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
     settings = config.rnd
     if settings is None:
         raise UsageError("explore is 'rnd' but the configuration has no rnd settings.")
+    shape = spec.observation_shape
+    if spec.is_image:
+        # What is new is in the newest frame; the frames before it were judged when they were new.
+        shape = (shape[0] // spec.stacked_frames, *shape[1:])
     source = generator(config.seed, "rnd networks")
-    (inputs,) = spec.observation_shape
-    target = Head(inputs, settings.target_hidden, settings.outputs, "relu", source)
-    predictor = Head(inputs, settings.predictor_hidden, settings.outputs, "relu", source)
-    return RandomNetworkDistillation(
-        settings, predictor, target, spec.observation_shape, config.seed, device
-    )
+
+    def network(hidden: tuple[int, ...]) -> nn.Module:
+        if not spec.is_image:
+            return Head(shape[0], hidden, settings.outputs, "relu", source)
+        # Whitened pixels need no scale. Convolutions are leaky, dense layers are not, as in the
+        # original.
+        body = ImageBody(
+            shape, hidden, source, 1.0, config.network.precision, functional.leaky_relu
+        )
+        return ImageHead(body, settings.outputs, source)
+
+    target, predictor = network(settings.target_hidden), network(settings.predictor_hidden)
+    return RandomNetworkDistillation(settings, predictor, target, shape, config.seed, device)

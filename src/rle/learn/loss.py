@@ -32,6 +32,24 @@ class LossTerms(NamedTuple):
     clip_fraction: Tensor
 
 
+def _mean(x: Tensor, mask: Tensor | None, count: Tensor | None) -> Tensor:
+    if mask is None or count is None:
+        return x.mean()
+    return torch.where(mask, x, 0.0).sum() / count
+
+
+def normalised(advantage: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Advantages `[B]` of a minibatch with mean 0 and deviation 1 over its real transitions."""
+    count = None if mask is None else mask.sum().clamp(min=1)
+    centred = advantage - _mean(advantage, mask, count)
+    # The unbiased deviation, as in the reference implementations. A minibatch may hold a single
+    # real transition: then there is nothing to correct.
+    total = len(advantage) if count is None else count
+    others = total - 1 if isinstance(total, int) else (total - 1).clamp(min=1)
+    variance = _mean(centred.square(), mask, count) * total / others
+    return centred / (variance.sqrt() + NORMALISATION_EPSILON)
+
+
 def ppo_loss(
     log_probability: Tensor,
     entropy: Tensor,
@@ -59,18 +77,10 @@ def ppo_loss(
     count = None if mask is None else mask.sum().clamp(min=1)
 
     def mean(x: Tensor) -> Tensor:
-        if mask is None or count is None:
-            return x.mean()
-        return torch.where(mask, x, 0.0).sum() / count
+        return _mean(x, mask, count)
 
     if weights.normalise_advantages:
-        centred = advantage - mean(advantage)
-        # The unbiased deviation, as in the reference implementations. A minibatch may hold a single
-        # real transition: then there is nothing to correct.
-        total = len(advantage) if count is None else count
-        others = total - 1 if isinstance(total, int) else (total - 1).clamp(min=1)
-        variance = mean(centred.square()) * total / others
-        advantage = centred / (variance.sqrt() + NORMALISATION_EPSILON)
+        advantage = normalised(advantage, mask)
     log_ratio = log_probability - old_log_probability
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - weights.clip, 1 + weights.clip)

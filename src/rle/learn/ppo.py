@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from rle.config import PPOConfig
 from rle.explore.base import Strategy, Stream
 from rle.learn.adam import Adam
 from rle.learn.compilation import compiled
-from rle.learn.loss import LossWeights, ppo_loss
+from rle.learn.loss import LossWeights, normalised, ppo_loss
 from rle.learn.returns import advantages
 from rle.learn.rollout import Rollout
 from rle.learn.scaling import RewardScaler
@@ -40,6 +40,10 @@ class Batch(NamedTuple):
     def select(self, index: Tensor) -> Batch:
         """The transitions that `index` names."""
         return Batch(*(None if part is None else part[index] for part in self))  # type: ignore[arg-type]
+
+
+def _flat_gradient(loss: Tensor, parameters: Sequence[nn.Parameter]) -> Tensor:
+    return torch.cat([part.reshape(-1) for part in torch.autograd.grad(loss, parameters)])
 
 
 STATISTICS = ("policy_loss", "entropy", "approximate_kl", "clip_fraction", "gradient_norm")
@@ -87,23 +91,24 @@ class PPO:
         self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
         self._head_names = [stream.name for stream in heads]
         self._strategy = strategy
-        trained = list(network.parameters())
-        if strategy.auxiliary is not None:
-            trained += strategy.auxiliary.parameters()
+        auxiliary = () if strategy.auxiliary is None else tuple(strategy.auxiliary.parameters())
+        self._parts = (tuple(network.parameters()), auxiliary)
+        trained = self._parts[0] + auxiliary
         self.optimiser = Adam(
             trained, config.learning_rate, config.adam_epsilon, config.max_gradient_norm, compile
         )
-        self._parameters = tuple(trained)
+        self._parameters = trained
         self._distribution = distribution
         self._scaler = RewardScaler(
             num_envs, torch.tensor([stream.discount for stream in self.streams], device=device)
         )
         self._scaled = torch.tensor([stream.scale for stream in self.streams], device=device)
         self._generator = generator(seed, "minibatches")
-        self._gradient: Callable[..., Any] = self._gradients
+        whole = config.micro_batch is None
+        self._gradient: Callable[..., Any] = self._gradients if whole else self._gradients_in_parts
         self._evaluation: Callable[..., Any] = self._evaluate
         if compile:
-            self._gradient = compiled(self._gradients)
+            self._gradient = compiled(self._gradients) if whole else self._gradient
             self._evaluation = compiled(self._evaluate)
 
     @torch.no_grad()
@@ -126,16 +131,9 @@ class PPO:
 
         latent = strategy.network_input(rollout.latent)
         values, log_probability = self._evaluation(
-            rollout.observation, latent, rollout.policy_output, rollout.action
+            rollout.observation, latent, rollout.values, rollout.policy_output, rollout.action
         )
-        next_values = values[1:].clone()
-        finals = rollout.finals()
-        if finals is not None:
-            # A time limit is no termination: the task's value goes on from the true last
-            # observation, under the latent the action was taken with.
-            final_latent = strategy.network_input(rollout.latent[finals.row, finals.env])
-            final_values = self.network.value(finals.observation, final_latent)
-            next_values[finals.row, finals.env, 0] = final_values[:, 0]
+        next_values = self._next_values(values, rollout, strategy)
         values = values[:-1]
         per_stream = advantages(
             scaled, values, next_values, cut, stop, self._discounts, self.config.gae_lambda, real
@@ -155,24 +153,54 @@ class PPO:
         return batch, self._describe(batch, reward.flatten(0, 1), per_stream.flatten(0, 1))
 
     def _evaluate(
-        self, observation: Tensor, latent: Tensor | None, policy_output: Tensor, action: Tensor
+        self,
+        observation: Tensor,
+        latent: Tensor | None,
+        values: Tensor | None,
+        policy_output: Tensor,
+        action: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """Values `[T + 1, N, K]` of all states, and log π `[T, N]` of all actions."""
-        values = self.network.value(observation, latent)
+        """Values `[T + 1, N, K]` of all states, unless known, and log π `[T, N]` of all actions."""
+        if values is None:
+            values = self.network.value(observation, latent)
         return values, self._distribution.log_probability(policy_output, action)
+
+    def _next_values(self, values: Tensor, rollout: Rollout, strategy: Strategy) -> Tensor:
+        """Values `[T, N, K]` of the true next states, from those `[T + 1, N, K]` of the rows."""
+        result = values[1:].clone()
+        finals = rollout.finals()
+        if finals is None:
+            return result
+        # A time limit is no termination: the task's value goes on from the true last observation,
+        # under the latent the action was taken with.
+        latent = strategy.network_input(rollout.latent[finals.row, finals.env])
+        for part in self._pieces(torch.arange(len(finals.row), device=values.device)):
+            of_finals = self.network.value(
+                finals.observation[part], None if latent is None else latent[part]
+            )
+            result[finals.row[part], finals.env[part], 0] = of_finals[:, 0]
+        return result
+
+    def _pieces(self, index: Tensor) -> Sequence[Tensor]:
+        """`index` in pieces that fit the cache, if micro-batches are asked for."""
+        size = self.config.micro_batch
+        return (index,) if size is None else index.split(size)
 
     def _bonus(self, rollout: Rollout, strategy: Strategy) -> Tensor:
         """Unscaled bonuses `[T, N, K]`; 0 in rows that are no transitions."""
-        next_observation = rollout.next_observation().flatten(0, 1)
         latent = rollout.latent[:-1].flatten(0, 1)
         real = rollout.real
-        if real is None:
-            bonus = strategy.bonus(next_observation, latent)
+        if not strategy.streams:
+            bonus = latent.new_zeros(len(latent), 0)
+        elif real is None and self.config.micro_batch is None:
+            bonus = strategy.bonus(rollout.next_observation().flatten(0, 1), latent)
         else:
-            where = real.flatten()
-            of_real = strategy.bonus(next_observation[where], latent[where])
-            bonus = of_real.new_zeros(len(where), of_real.shape[-1])
-            bonus[where] = of_real
+            transitions = torch.arange(rollout.reward.numel(), device=latent.device)
+            bonus = latent.new_zeros(len(transitions), len(strategy.streams))
+            if real is not None:
+                transitions = transitions[real.flatten()]
+            for part in self._pieces(transitions):
+                bonus[part] = strategy.bonus(rollout.next_observation_at(part), latent[part])
         strategy.after_rollout()
         return bonus.unflatten(0, rollout.reward.shape)
 
@@ -213,29 +241,63 @@ class PPO:
         self, batch: Batch, index: Tensor, for_auxiliary: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """The loss's gradient `[P]` on one minibatch, and its statistics."""
-        batch = batch.select(index)
         with torch.enable_grad():
-            output = self.network.policy(batch.observation, batch.latent)
-            values = self.network.value(batch.observation, batch.latent)
-            loss, terms = ppo_loss(
-                self._distribution.log_probability(output, batch.action),
-                self._distribution.entropy(output),
-                values,
-                batch.log_probability,
-                batch.values,
-                batch.advantage,
-                batch.returns,
-                self._weights,
-                batch.mask,
-            )
+            loss, statistics = self._loss(batch.select(index), self._weights)
             if for_auxiliary is not None:
                 loss = loss + self._strategy.auxiliary_loss(for_auxiliary)
-            gradients = torch.autograd.grad(loss, self._parameters)
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+            gradient = _flat_gradient(loss, self._parameters)
+        return gradient, statistics
+
+    def _gradients_in_parts(
+        self, batch: Batch, index: Tensor, for_auxiliary: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """The same in micro-batches.
+
+        The minibatch keeps its meaning: advantages are normalised over all of it, and every part
+        weighs as much as it has real transitions.
+        """
+        weights = self._weights._replace(normalise_advantages=False)
+        advantage = batch.advantage[index]
+        mask = None if batch.mask is None else batch.mask[index]
+        if self._weights.normalise_advantages:
+            advantage = normalised(advantage, mask)
+        total = float(len(index) if mask is None else mask.sum().clamp(min=1))
+        gradient, statistics = torch.zeros_like(self.optimiser.flat), torch.zeros(())
+        of_network, of_auxiliary = gradient.split(
+            [sum(parameter.numel() for parameter in part) for part in self._parts]
+        )
+        for part in self._pieces(torch.arange(len(index), device=index.device)):
+            share = (len(part) if mask is None else float(mask[part].sum())) / total
+            piece = batch.select(index[part])._replace(advantage=advantage[part])
+            with torch.enable_grad():
+                loss, of_piece = self._loss(piece, weights)
+                of_network += _flat_gradient(share * loss, self._parts[0])
+            statistics = statistics + share * of_piece
+        if for_auxiliary is not None:
+            for seen in self._pieces(for_auxiliary):
+                with torch.enable_grad():
+                    loss = self._strategy.auxiliary_loss(seen) * (len(seen) / len(for_auxiliary))
+                    of_auxiliary += _flat_gradient(loss, self._parts[1])
+        return gradient, statistics
+
+    def _loss(self, batch: Batch, weights: LossWeights) -> tuple[Tensor, Tensor]:
+        """The agent's loss on some transitions, and its statistics."""
+        output, values = self.network(batch.observation, batch.latent)
+        loss, terms = ppo_loss(
+            self._distribution.log_probability(output, batch.action),
+            self._distribution.entropy(output),
+            values,
+            batch.log_probability,
+            batch.values,
+            batch.advantage,
+            batch.returns,
+            weights,
+            batch.mask,
+        )
         statistics = torch.stack(
             [terms.policy, terms.entropy, terms.approximate_kl, terms.clip_fraction]
         )
-        return flat, torch.cat([terms.value, statistics])
+        return loss, torch.cat([terms.value, statistics])
 
     def _describe(self, batch: Batch, reward: Tensor, per_stream: Tensor) -> dict[str, float]:
         """Diagnostics of the streams: bonus size, value fit, share of the advantage."""

@@ -27,10 +27,15 @@ class Rows(NamedTuple):
     score: Tensor | None
     episode_over: Tensor | None
     bonus_cut: Tensor | None
+    values: Tensor | None = None
+    """Values of `observation`, if the network gave them while acting."""
 
     @classmethod
     def stack(cls, rows: Sequence[Rows]) -> Rows:
         """Rows `[N, ...]` of single steps, put together."""
+        if len(rows) == 1:
+            # A view: one row of images is not worth a copy.
+            return cls(*(None if part is None else part[None] for part in rows[0]))  # type: ignore[arg-type]
         columns = zip(*rows, strict=True)
         stacked: Any = (None if column[0] is None else torch.stack(column) for column in columns)
         return cls(*stacked)
@@ -80,10 +85,12 @@ class Rollout:
         self._real = buffer(steps, dtype=torch.bool)
         self._all_real = True
         self._finals: list[FinalObservations] = []
+        self._values: list[Tensor] = []
 
     def begin(self) -> None:
         """Forget the previous rollout."""
         self._finals.clear()
+        self._values.clear()
         self._all_real = True
 
     def write(self, first: int, rows: Rows) -> None:
@@ -104,14 +111,20 @@ class Rollout:
             self.bonus_cut[place] = rows.bonus_cut
         self._real[place] = True if rows.real is None else rows.real
         self._all_real &= rows.real is None
+        if rows.values is not None:
+            self._values.append(rows.values)
         row, env = ended.nonzero(as_tuple=True)
         if len(row):
             final = rows.next_observation[row, env]
             self._finals.append(FinalObservations(row + first, env, final))
 
-    def write_last(self, observation: Tensor, latent: Tensor | None) -> None:
+    def write_last(
+        self, observation: Tensor, latent: Tensor | None, values: Tensor | None = None
+    ) -> None:
         """Store the state after the last step, from which values are bootstrapped."""
         self.observation[-1] = observation
+        if values is not None:
+            self._values.append(values[None])
         if latent is not None:
             self.latent[-1] = latent
 
@@ -120,11 +133,19 @@ class Rollout:
         """Bool `[T, N]`: which rows are transitions; None if all are."""
         return None if self._all_real else self._real
 
+    @property
+    def values(self) -> Tensor | None:
+        """`[T + 1, N, K]`, the values of all states, if the network gave them while acting."""
+        return torch.cat(self._values) if self._values else None
+
     def finals(self) -> FinalObservations | None:
         """The true last observations of all episodes that ended here."""
         if not self._finals:
             return None
-        return FinalObservations(*(torch.cat(parts) for parts in zip(*self._finals, strict=True)))
+        if len(self._finals) > 1:
+            joined = (torch.cat(parts) for parts in zip(*self._finals, strict=True))
+            self._finals = [FinalObservations(*joined)]
+        return self._finals[0]
 
     def next_observation(self) -> Tensor:
         """The true next observations `[T, N, ...]`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
@@ -11,11 +13,34 @@ from rle.nets.layers import MLP, LinearFactory, initialise
 from rle.tasks.base import Continuous, TaskSpec
 
 
-class ActorCritic(nn.Module):
-    """Separate policy and value MLPs; the strategy's latent input is concatenated to the observation.
+class ActorCritic(nn.Module, ABC):
+    """A policy and the values of one or several reward streams, given the strategy's latent input.
 
     Value outputs are `[..., streams]`: the task's return first, then one per bonus stream.
     """
+
+    value_body: nn.Module
+    """The value network without its heads: what RLE's φ follows."""
+
+    @abstractmethod
+    def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
+        """The action distribution's parameters `[..., K]`."""
+
+    @abstractmethod
+    def value(self, observation: Tensor, latent: Tensor | None) -> Tensor:
+        """Values `[..., streams]`."""
+
+    def forward(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Both."""
+        return self.policy(observation, latent), self.value(observation, latent)
+
+    def act(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The policy's output, and the values if they come for free with it."""
+        return self.policy(observation, latent), None
+
+
+class VectorActorCritic(ActorCritic):
+    """Separate policy and value MLPs; the strategy's latent input is concatenated to the observation."""
 
     def __init__(
         self,
@@ -30,7 +55,6 @@ class ActorCritic(nn.Module):
         distribution = distribution_for(spec.action_space)
         (observation_size,) = spec.observation_shape
         inputs = observation_size + latent_inputs
-        self.observation_size = observation_size
         self.policy_body = MLP(inputs, config.policy_hidden, config.activation, generator)
         continuous = isinstance(spec.action_space, Continuous)
         outputs = distribution.output_size // 2 if continuous else distribution.output_size
@@ -43,14 +67,12 @@ class ActorCritic(nn.Module):
         )
 
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
-        """The action distribution's parameters `[..., K]`."""
         output = self.policy_head(self.policy_body(self._join(observation, latent)))
         if self.log_deviation is not None:
             output = torch.cat([output, self.log_deviation.expand_as(output)], -1)
         return output
 
     def value(self, observation: Tensor, latent: Tensor | None) -> Tensor:
-        """Values `[..., streams]`."""
         hidden = self.value_body(self._join(observation, latent))
         heads = [head(hidden) for head in self.value_heads]
         return torch.cat(heads, -1) if len(heads) > 1 else heads[0]

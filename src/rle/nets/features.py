@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
-from rle.config import Activation
+from rle.nets.images import ImageBody
 from rle.nets.layers import MLP, initialise
 
 
@@ -17,21 +15,14 @@ class FeatureNetwork(nn.Module):
     The backbone may follow the value network's by φ ← τ V + (1-τ) φ; no gradient ever reaches it.
     """
 
-    def __init__(
-        self,
-        inputs: int,
-        hidden: Sequence[int],
-        dimension: int,
-        activation: Activation,
-        generator: torch.Generator,
-    ) -> None:
+    def __init__(self, body: MLP | ImageBody, dimension: int, generator: torch.Generator) -> None:
         super().__init__()
-        self.body = MLP(inputs, hidden, activation, generator)
-        self.projection = initialise(nn.Linear(self.body.width, dimension), 1.0, generator)
+        self.body = body
+        self.projection = initialise(nn.Linear(body.width, dimension), 1.0, generator)
         self.requires_grad_(False)
 
     def forward(self, observation: Tensor) -> Tensor:
-        """`[..., inputs] -> [..., d]`."""
+        """Observations `[..., *shape] -> [..., d]`."""
         return self.projection(self.body(observation))
 
     @torch.no_grad()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from rle.config import Activation
 
+Layer = TypeVar("Layer", nn.Linear, nn.Conv2d)
 LinearFactory = Callable[[int, int], nn.Linear]
 """Makes a linear layer of (inputs, outputs); a strategy may give noisy ones."""
 
@@ -102,9 +103,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 HIDDEN_GAIN = math.sqrt(2)
 
 
-def initialise(layer: nn.Linear, gain: float, generator: torch.Generator) -> nn.Linear:
+def initialise(layer: Layer, gain: float, generator: torch.Generator) -> Layer:
     """Orthogonal weights of the given gain and zero biases (PPO detail 2), drawn from `generator`."""
     nn.init.orthogonal_(layer.weight, gain, generator=generator)
+    assert layer.bias is not None
     nn.init.zeros_(layer.bias)
     return layer
 

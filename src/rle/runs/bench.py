@@ -2,130 +2,132 @@
 
 from __future__ import annotations
 
+import importlib.util
+import multiprocessing
 import statistics
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from rle.config import RunConfig
 from rle.learn.compilation import compiler_available
+from rle.machine import cores
 from rle.presets import preset_config
-from rle.runs.trainer import Trainer
+from rle.runs.contenders import OurContender, Round, serve
+from rle.runs.rates import RecordedRate, record_rate
 from rle.settings import replace
 from rle.tasks.registry import check_task_name
 
-WARMUP_ITERATIONS = 5
-ROUNDS = 5
+PEER = "Stable-Baselines3 PPO"
 
 
-@dataclass(frozen=True)
-class Rate:
-    """One contender's speed."""
+class Rates:
+    """One contender's rounds."""
 
-    label: str
-    rates: tuple[float, ...]
-    """Agent steps per second, one per round."""
+    def __init__(self, label: str, rounds: Sequence[Round]) -> None:
+        self.label, self.rounds = label, rounds
+        self.rates = [measured.rate for measured in rounds]
 
     @property
     def median(self) -> float:
-        """Median over the rounds."""
+        """Median agent steps per second over the rounds."""
         return statistics.median(self.rates)
+
+    @property
+    def peak_memory(self) -> float:
+        """Peak resident memory of its process, in bytes."""
+        return max(measured.peak_memory for measured in self.rounds)
+
+    def shares(self) -> str:
+        """Where its time went, in words."""
+        seconds = sum(measured.seconds for measured in self.rounds)
+        parts = self.rounds[0].shares
+        return ", ".join(
+            f"{part} {sum(measured.shares[part] for measured in self.rounds) / seconds:.0%}"
+            for part in parts
+        )
 
 
 def bench(task: str = "fourroom", seconds: float = 2.0, peer: bool = True) -> str:
-    """Measure `none`, `rle` and the peer in turns, in this process; returns a table.
+    """Measure `rle`, `none` and the peer in turns, each in its own process; returns a table.
 
     Contenders take turns, round by round, because the speed of a shared machine drifts; the ratios
     are medians over rounds of the ratio within a round.
     """
     check_task_name(task)
-    compile_setting = "on" if compiler_available() else "off"
-    contenders: dict[str, Callable[[], float]] = {}
-    for explore in ("rle", "none"):
-        config = replace(preset_config(task, explore), {"compile": compile_setting, "threads": 1})
-        contenders[explore] = _trainer_contender(config, seconds)
+    images = task.startswith("atari/")
+    compile_setting = "on" if compiler_available() and not images else "off"
+    ours = {
+        explore: replace(preset_config(task, explore), {"compile": compile_setting})
+        for explore in ("rle", "none")
+    }
+    contenders: dict[str, tuple[Callable[..., Any], RunConfig]] = {
+        explore: (OurContender, config) for explore, config in ours.items()
+    }
     if compile_setting == "on":
-        plain = replace(preset_config(task, "rle"), {"compile": "off", "threads": 1})
-        contenders["rle, uncompiled"] = _trainer_contender(plain, seconds)
-    other = _peer_contender(preset_config(task, "none"), seconds) if peer else None
-    if other is not None:
-        contenders["Stable-Baselines3 PPO"] = other
-    measured: dict[str, list[float]] = {label: [] for label in contenders}
-    for _ in range(ROUNDS):
-        for label, run in contenders.items():
-            measured[label].append(run())
-    rates = [Rate(label, tuple(values)) for label, values in measured.items()]
-    return _table(task, rates, peer_missing=peer and other is None)
+        plain = replace(ours["rle"], {"compile": "off"})
+        contenders["rle, uncompiled"] = (OurContender, plain)
+    has_peer = importlib.util.find_spec("stable_baselines3") is not None
+    if peer and has_peer:
+        from rle.runs.peer import PeerContender
+
+        contenders[PEER] = (PeerContender, ours["none"])
+    warm_up, rounds = (1, 3) if images else (5, 5)
+    measured = _measure(contenders, seconds, warm_up, rounds)
+    threads = ours["rle"].threads or cores()
+    record_rate(task, RecordedRate(round(measured[0].median, 1), threads))
+    return _table(task, measured, threads, peer_missing=peer and not has_peer)
 
 
-def _trainer_contender(config: RunConfig, seconds: float) -> Callable[[], float]:
-    trainer = Trainer(config)
-    trainer.start()
-    for _ in range(WARMUP_ITERATIONS):
-        trainer.iterate()
-
-    def run() -> float:
-        started, first = time.perf_counter(), trainer.step
-        while time.perf_counter() - started < seconds:
-            trainer.iterate()
-        return (trainer.step - first) / (time.perf_counter() - started)
-
-    return run
-
-
-def _peer_contender(config: RunConfig, seconds: float) -> Callable[[], float] | None:
-    """Stable-Baselines3's PPO with the same networks and batch sizes on the same environment."""
+def _measure(
+    contenders: dict[str, tuple[Callable[..., Any], RunConfig]],
+    seconds: float,
+    warm_up: int,
+    rounds: int,
+) -> list[Rates]:
+    context = multiprocessing.get_context("spawn")
+    pipes, processes = {}, []
+    results: dict[str, list[Round]] = {label: [] for label in contenders}
     try:
-        import stable_baselines3
-        from stable_baselines3.common.env_util import make_vec_env
-    except ImportError:
-        return None
-    environment = {
-        "fourroom": "rle/FourRoom-v0",
-        "fourroom-sparse": "rle/FourRoomSparse-v0",
-        "fourroom-noisytv": "rle/FourRoomNoisyTV-v0",
-    }.get(config.task, config.task.removeprefix("gym/"))
-    ppo = config.ppo
-    agent = stable_baselines3.PPO(
-        "MlpPolicy",
-        make_vec_env(environment, n_envs=config.environment.num_envs),
-        learning_rate=ppo.learning_rate,
-        n_steps=ppo.rollout_steps,
-        batch_size=config.batch_size // ppo.minibatches,
-        n_epochs=ppo.epochs,
-        clip_range_vf=ppo.clip,
-        policy_kwargs={
-            "net_arch": {
-                "pi": list(config.network.policy_hidden),
-                "vf": list(config.network.value_hidden),
-            }
-        },
-        device="cpu",
-    )
-    agent.learn(WARMUP_ITERATIONS * config.batch_size)
-
-    def run() -> float:
-        made, started = 0, time.perf_counter()
-        while time.perf_counter() - started < seconds:
-            agent.learn(config.batch_size, reset_num_timesteps=False)
-            made += config.batch_size
-        return made / (time.perf_counter() - started)
-
-    return run
+        for label, (make, config) in contenders.items():
+            pipes[label], theirs = context.Pipe()
+            process = context.Process(
+                target=serve, args=(theirs, make, config, warm_up), daemon=True
+            )
+            process.start()
+            processes.append(process)
+            # One after the other: nobody warms up while another does.
+            _receive(pipes[label])
+        for _ in range(rounds):
+            for label, pipe in pipes.items():
+                pipe.send(seconds)
+                results[label].append(_receive(pipe))
+    finally:
+        for process in processes:
+            process.terminate()
+    return [Rates(label, found) for label, found in results.items()]
 
 
-def _table(task: str, rates: list[Rate], peer_missing: bool) -> str:
-    base = rates[0]
+def _receive(pipe: Any) -> Any:
+    answer = pipe.recv()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _table(task: str, measured: list[Rates], threads: int, peer_missing: bool) -> str:
+    base = measured[0]
     lines = [
-        f"{task}: agent steps per second, one process, one thread, median of {ROUNDS} rounds",
-        f"{'':24}{'steps/s':>10}{'lowest':>10}{'highest':>10}{'rle is':>10}",
+        f"{task}: agent steps per second, one process, {threads} thread{'s' if threads > 1 else ''}, "
+        f"median of {len(base.rounds)} rounds",
+        f"{'':24}{'steps/s':>10}{'lowest':>10}{'highest':>10}{'rle is':>10}{'memory':>10}",
     ]
-    for rate in rates:
-        ratio = statistics.median(a / b for a, b in zip(base.rates, rate.rates, strict=True))
+    for rates in measured:
+        ratio = statistics.median(a / b for a, b in zip(base.rates, rates.rates, strict=True))
         lines.append(
-            f"{rate.label:24}{rate.median:>10,.0f}{min(rate.rates):>10,.0f}"
-            f"{max(rate.rates):>10,.0f}{ratio:>9.2f}x"
+            f"{rates.label:24}{rates.median:>10,.0f}{min(rates.rates):>10,.0f}"
+            f"{max(rates.rates):>10,.0f}{ratio:>9.2f}x{rates.peak_memory / 1e9:>7.2f} GB"
         )
+    lines.append(f"rle spends its time on: {base.shares()}")
     if peer_missing:
         lines.append("no peer: pip install 'random-latent-exploration[sb3]'")
     return "\n".join(lines)

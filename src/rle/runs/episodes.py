@@ -56,6 +56,11 @@ class EpisodeTracker:
         self.recent.extend(episode.score for episode in finished)
         return finished
 
+    def abandon(self) -> None:
+        """Forget the episodes under way: they will not be finished."""
+        self._score.zero_()
+        self._length.zero_()
+
     def state_dict(self) -> State:
         return {"score": self._score, "length": self._length, "recent": list(self.recent)}
 

@@ -14,7 +14,7 @@ from rle.explore.registry import make_strategy
 from rle.learn.compilation import compiled, should_compile
 from rle.learn.ppo import PPO
 from rle.learn.rollout import Rollout, Rows
-from rle.nets.actor_critic import ActorCritic
+from rle.nets.build import make_actor_critic
 from rle.nets.distributions import distribution_for
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.runs.diagnostics import latent_sensitivity
@@ -22,6 +22,8 @@ from rle.runs.episodes import Episode, EpisodeTracker
 from rle.tasks.base import State, Task, random_actions
 from rle.tasks.registry import make_task
 
+WARM_UP_NUMBERS = 2**25
+"""How many numbers a strategy is shown at a time while it warms up."""
 BLOCK = 8
 """Steps that are compiled as one, and stored at once."""
 
@@ -59,7 +61,7 @@ class Trainer:
         self.strategy = make_strategy(config, spec, self.device)
         self.distribution = distribution_for(spec.action_space)
         heads = 1 + sum(stream.separate for stream in self.strategy.streams)
-        self.network = ActorCritic(
+        self.network = make_actor_critic(
             spec,
             config.network,
             self.strategy.input_size,
@@ -118,15 +120,19 @@ class Trainer:
         source = generator(self.config.seed, "warm-up")
         self.task.reset(seed)
         spec = self.task.spec
-        for _ in range(self.strategy.warmup_rollouts):
-            seen = []
-            self.task.draw(self.config.ppo.rollout_steps)
-            for _ in range(self.config.ppo.rollout_steps):
+        steps = self.config.ppo.rollout_steps
+        for rollout in range(self.strategy.warmup_rollouts):
+            seen: list[Tensor] = []
+            self.task.draw(steps)
+            for index in range(steps):
                 action = random_actions(spec.action_space, spec.num_envs, source)
                 step = self.task.step(action.to(self.device))
                 real = step.real
                 seen.append(step.next_observation if real is None else step.next_observation[real])
-            self.strategy.warm_up(torch.cat(seen))
+                # A whole rollout of images would not fit the memory as numbers.
+                if index == steps - 1 or sum(part.numel() for part in seen) > WARM_UP_NUMBERS:
+                    self.strategy.warm_up(rollout, torch.cat(seen))
+                    seen.clear()
 
     def iterate(self) -> tuple[dict[str, Any], list[Episode]]:
         """One rollout and one update; returns the iteration's metrics and finished episodes."""
@@ -167,7 +173,9 @@ class Trainer:
             self._observation, rows = self._advance(self._observation, block_noise)
             rollout.write(first, rows)
             first += len(block_noise)
-        rollout.write_last(self._observation, strategy.latent())
+        latent = strategy.latent()
+        _, values = self.network.act(self._observation, strategy.network_input(latent))
+        rollout.write_last(self._observation, latent, values)
 
     def _act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Rows]:
         """Some consecutive steps: act, let the environments answer, let the strategy go on.
@@ -182,7 +190,7 @@ class Trainer:
         rows = []
         for row_noise in noise.unbind(0):
             latent = self.strategy.latent()
-            output = self.network.policy(observation, self.strategy.network_input(latent))
+            output, values = self.network.act(observation, self.strategy.network_input(latent))
             action = self.distribution.sample(output, row_noise)
             step = self.task.step(action)
             cut = self.strategy.after_step(step)
@@ -200,6 +208,7 @@ class Trainer:
                     step.score,
                     step.episode_over,
                     cut,
+                    values,
                 )
             )
             observation = step.observation
@@ -225,6 +234,8 @@ class Trainer:
             self._policy_generator = restore_generator(state["policy_generator"])
             self.task.load_state_dict(state["task"])
             self.episodes.load_state_dict(state["episodes"])
+            if self.task.restarted:
+                self.episodes.abandon()
         except (KeyError, RuntimeError, ValueError) as error:
             raise _mismatch(error) from error
 

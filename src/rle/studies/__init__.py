@@ -1,6 +1,7 @@
 """Many runs: declared grids, run in local processes."""
 
-from rle.studies.definitions import STUDIES, Method, Study, find_study, study_names
+from rle.studies.catalogue import STUDIES, find_study, study_names
+from rle.studies.definitions import Method, Study
 from rle.studies.local import StudyResult, run_all, study
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Studies as data: a grid of tasks, methods and seeds."""
+"""What a study is: a grid of tasks, methods and seeds."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ class Study:
     methods: tuple[Method, ...]
     seeds: int
     total_steps: int
+
+    @property
+    def num_runs(self) -> int:
+        """How many runs the whole study has."""
+        return len(self.tasks) * len(self.methods) * self.seeds
 
     def only(self, tasks: Sequence[str] = (), methods: Sequence[str] = ()) -> Study:
         """The part of the study with these tasks and methods; nothing given keeps all."""
@@ -101,87 +106,3 @@ def ppo_matched(task: str) -> Method:
 def rle_with(name: str, **settings: Any) -> Method:
     """RLE with some of its settings changed: an ablation."""
     return Method(f"rle-{name}", "rle", {f"rle.{key}": value for key, value in settings.items()})
-
-
-ABLATIONS = (
-    RLE,
-    rle_with("uniform", law="uniform"),
-    rle_with("normal", law="normal"),
-    *(rle_with(f"d{dimension}", dimension=dimension) for dimension in (2, 8, 16, 32, 128)),
-    rle_with("unconditioned", condition=False),
-    rle_with(
-        "value-features",
-        feature_hidden=None,
-        feature_activation="tanh",
-        feature_update_rate=0.005,
-    ),
-    rle_with("shallow-features", feature_hidden=(64,)),
-    rle_with("raw-features", standardise=False),
-    WHITE_NOISE,
-    PPO,
-    PPO_SCALED,
-    ppo_matched("fourroom"),
-)
-
-
-def _fourroom(
-    name: str,
-    description: str,
-    task: str,
-    methods: tuple[Method, ...] = PAPER_METHODS,
-    seeds: int = 10,
-) -> Study:
-    return Study(name, description, (task,), methods, seeds, total_steps=2_500_000)
-
-
-STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (
-        Study(
-            "demo",
-            "all four strategies on FourRoom without reward",
-            ("fourroom",),
-            PAPER_METHODS,
-            seeds=2,
-            total_steps=500_000,
-        ),
-        _fourroom(
-            "fourroom-reward-free",
-            "which strategy visits most of FourRoom without any reward",
-            "fourroom",
-        ),
-        _fourroom(
-            "fourroom-sparse",
-            "which strategy finds the far corner and learns to return there",
-            "fourroom-sparse",
-        ),
-        _fourroom(
-            "fourroom-noisytv",
-            "which strategy is held up by a square of random observations",
-            "fourroom-noisytv",
-        ),
-        _fourroom(
-            "fourroom-ablations",
-            "what each of RLE's choices does without reward",
-            "fourroom",
-            ABLATIONS,
-            seeds=5,
-        ),
-    )
-}
-
-
-def study_names() -> dict[str, str]:
-    """Every study with one line about it."""
-    lines = {}
-    for study in STUDIES.values():
-        runs = len(study.tasks) * len(study.methods) * study.seeds
-        lines[study.name] = f"{study.description} ({runs} runs of {study.total_steps:,} steps)"
-    return lines
-
-
-def find_study(name: str) -> Study:
-    """The study called `name`."""
-    if name not in STUDIES:
-        raise UsageError(f"there is no study {name!r}: {nearest(name, STUDIES)}")
-    return STUDIES[name]

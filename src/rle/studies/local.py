@@ -17,10 +17,11 @@ from pathlib import Path
 
 from rle.config import RunConfig, require
 from rle.errors import UsageError
+from rle.machine import cores
 from rle.runs.directory import CONFIG, RunDirectory
 from rle.runs.train import resume, train_config
 from rle.settings import to_dict
-from rle.studies.definitions import find_study
+from rle.studies.catalogue import find_study
 from rle.studies.progress import last_step, study_display
 
 ATTEMPTS = 2
@@ -58,16 +59,16 @@ def study(
     """
     runs = find_study(name).only(tasks, methods).runs(seeds, total_steps)
     require(len(runs) > 0, "seeds is 0: give a number above 0.")
-    workers = _cores() if workers is None else workers
+    workers = _side_by_side(runs) if workers is None else workers
     require(workers > 0, f"workers is {workers}: give a number above 0.")
     return run_all(runs, Path("runs") / name if out is None else Path(out), workers, quiet)
 
 
-def _cores() -> int:
-    """Cores this process may use, where the system tells, or else all there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _side_by_side(runs: dict[str, RunConfig]) -> int:
+    """How many runs fit on the cores, given the threads that each asks for (0: all)."""
+    available = cores()
+    widest = max(run.threads or available for run in runs.values())
+    return max(1, available // widest)
 
 
 def run_all(

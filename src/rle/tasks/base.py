@@ -60,6 +60,13 @@ class TaskSpec:
     observation_shape: tuple[int, ...]
     observation_dtype: torch.dtype
     action_space: ActionSpace
+    stacked_frames: int = 1
+    """How many frames an image observation shows, one after the other along its channels."""
+
+    @property
+    def is_image(self) -> bool:
+        """Whether observations are bytes `[C, H, W]`."""
+        return len(self.observation_shape) == 3
 
 
 class Step(NamedTuple):
@@ -90,6 +97,8 @@ class Task(ABC):
     spec: TaskSpec
     traceable: bool = False
     """Whether `step` is nothing but tensor operations, which PyTorch can compile."""
+    restarted: bool = False
+    """Whether `load_state_dict` had to start new episodes, because the engine cannot be saved."""
 
     def draw(self, steps: int) -> None:
         """Draw the randomness of the next `steps` steps at once; optional for the caller."""

@@ -148,7 +148,8 @@ class GymTask(Task):
         self._vector._autoreset_envs = pending & self._next_step
         # Where a new episode had to be started, the next action was meant for the old one.
         self._no_transition = state["no_transition"].numpy() | ~exact
-        if not exact.all():
+        self.restarted = not exact.all()
+        if self.restarted:
             warnings.warn(
                 f"gym/{self._env_id} does not repeat itself under the same seed and actions, so "
                 f"this run goes on with new episodes instead of exactly where it stopped.",

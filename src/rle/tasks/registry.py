@@ -11,6 +11,8 @@ from rle.tasks.base import Task
 from rle.tasks.normalise import NormalisedTask
 
 GYM_PREFIX = "gym/"
+ATARI_PREFIX = "atari/"
+ENVPOOL_PREFIX = "envpool/"
 
 
 def task_names() -> dict[str, str]:
@@ -19,6 +21,8 @@ def task_names() -> dict[str, str]:
         "fourroom": "51 x 51 grid, four rooms, no reward: pure exploration",
         "fourroom-sparse": "the same with reward 1 at the far corner",
         "fourroom-noisytv": "the same with a 2 x 2 square of random observations",
+        "atari/<Game>": "any of the 57 Atari games, e.g. atari/MontezumaRevenge (extra: atari)",
+        "envpool/<id>": "any EnvPool environment, e.g. envpool/CoinrunHard-v0 (extra: envpool)",
         "gym/<id>": "any Gymnasium environment with Box (or Dict) observations, e.g. gym/CartPole-v1",
     }
 
@@ -31,6 +35,16 @@ def check_task_name(name: str) -> None:
         from rle.tasks.gym import check_gym_id
 
         check_gym_id(name.removeprefix(GYM_PREFIX))
+        return
+    if name.startswith(ATARI_PREFIX):
+        from rle.tasks.atari import check_game
+
+        check_game(name.removeprefix(ATARI_PREFIX))
+        return
+    if name.startswith(ENVPOOL_PREFIX):
+        from rle.tasks.envpool import check_envpool_id
+
+        check_envpool_id(name.removeprefix(ENVPOOL_PREFIX))
         return
     raise UsageError(f"there is no task {name!r}: {nearest(name, task_names())}")
 
@@ -48,6 +62,14 @@ def _engine(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
     if name in fourroom.VARIANTS:
         limit = fourroom.TIME_LIMIT if config.time_limit is None else config.time_limit
         return fourroom.FourRoom(name, config.num_envs, limit, config.television, device)
+    if name.startswith(ATARI_PREFIX):
+        from rle.tasks.atari import AtariTask
+
+        return AtariTask(name.removeprefix(ATARI_PREFIX), config, device)
+    if name.startswith(ENVPOOL_PREFIX):
+        from rle.tasks.envpool import EnvPoolTask
+
+        return EnvPoolTask(name.removeprefix(ENVPOOL_PREFIX), config, device)
     from rle.tasks.gym import GymTask
 
     return GymTask(name.removeprefix(GYM_PREFIX), config, device)

@@ -1,0 +1,31 @@
+"""The networks that fit a task's observations."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from rle.config import NetworkConfig
+from rle.errors import UsageError
+from rle.nets.actor_critic import ActorCritic, VectorActorCritic
+from rle.nets.images import ImageActorCritic
+from rle.nets.layers import LinearFactory
+from rle.tasks.base import Discrete, TaskSpec
+
+
+def make_actor_critic(
+    spec: TaskSpec,
+    config: NetworkConfig,
+    latent_inputs: int,
+    streams: int,
+    generator: torch.Generator,
+    linear: LinearFactory = nn.Linear,
+) -> ActorCritic:
+    """Policy and value networks for vectors or for images."""
+    if not spec.is_image:
+        return VectorActorCritic(spec, config, latent_inputs, streams, generator, linear)
+    if not isinstance(spec.action_space, Discrete):
+        raise UsageError(
+            "agents that see images choose between discrete actions; this task has others."
+        )
+    return ImageActorCritic(spec, config, latent_inputs, streams, generator, linear)

@@ -1,0 +1,108 @@
+"""Stable-Baselines3's PPO as the peer that `rle bench` runs beside ours (extra: sb3)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecEnv
+
+from rle.config import RunConfig
+from rle.machine import cores
+from rle.runs.contenders import Round, peak_memory
+from rle.tasks.envpool import EnvPoolTask
+from rle.tasks.registry import make_task
+
+GYMNASIUM_IDS = {
+    "fourroom": "rle/FourRoom-v0",
+    "fourroom-sparse": "rle/FourRoomSparse-v0",
+    "fourroom-noisytv": "rle/FourRoomNoisyTV-v0",
+}
+
+
+class PeerContender:
+    """The same batch sizes on the same environment; for vectors also the same networks."""
+
+    def __init__(self, config: RunConfig, warm_up: int) -> None:
+        torch.set_num_threads(config.threads or cores())
+        environment = _environment(config)
+        images = len(environment.observation_space.shape or ()) == 3
+        ppo, network = config.ppo, config.network
+        layers = {"pi": list(network.policy_hidden), "vf": list(network.value_hidden)}
+        self._batch = config.batch_size
+        self._agent = PPO(
+            "CnnPolicy" if images else "MlpPolicy",
+            environment,
+            learning_rate=ppo.learning_rate,
+            n_steps=ppo.rollout_steps,
+            batch_size=config.batch_size // ppo.minibatches,
+            n_epochs=ppo.epochs,
+            clip_range_vf=ppo.clip,
+            policy_kwargs={} if images else {"net_arch": layers},
+            device="cpu",
+        )
+        self._agent.learn(warm_up * self._batch)
+
+    def run(self, seconds: float) -> Round:
+        """Train for at least that long."""
+        made, started = 0, time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            self._agent.learn(self._batch, reset_num_timesteps=False)
+            made += self._batch
+        return Round(made, time.perf_counter() - started, peak_memory=peak_memory())
+
+
+def _environment(config: RunConfig) -> VecEnv:
+    name = GYMNASIUM_IDS.get(config.task, config.task.removeprefix("gym/"))
+    if config.task in GYMNASIUM_IDS or config.task.startswith("gym/"):
+        return make_vec_env(name, n_envs=config.environment.num_envs)
+    task = make_task(config.task, config.environment, torch.device("cpu"))
+    assert isinstance(task, EnvPoolTask)
+    task.reset(config.seed)
+    return PoolEnv(task.engine)
+
+
+class PoolEnv(VecEnv):
+    """The very EnvPool that our task steps. Its late resets cost the peer nothing, so they stay."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        super().__init__(
+            engine.config["num_envs"], engine.single_observation_space, engine.single_action_space
+        )
+
+    def reset(self) -> Any:
+        return self._engine.reset()[0]
+
+    def step_async(self, actions: Any) -> None:
+        kind = np.int32 if actions.ndim == 1 else np.float64
+        self._actions = actions.astype(kind)
+
+    def step_wait(self) -> Any:
+        observed, reward, terminated, truncated, _ = self._engine.step(self._actions)
+        done = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in done]
+        for index in np.flatnonzero(done):
+            infos[index]["terminal_observation"] = observed[index]
+        return observed, reward, done, infos
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        return [None] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        raise NotImplementedError
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> list[Any]:
+        raise NotImplementedError
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        return [False] * self.num_envs

@@ -1,0 +1,94 @@
+"""The Atari studies, at the paper's size; the command line takes parts of them."""
+
+from __future__ import annotations
+
+from rle.studies.definitions import (
+    NOISY,
+    PAPER_METHODS,
+    PPO,
+    RLE,
+    RND,
+    Method,
+    Study,
+    ppo_matched,
+    rle_with,
+)
+from rle.tasks.atari import GAMES
+
+STEPS = 40_000_000
+"""Agent steps: 160 million frames."""
+SEEDS = 5
+
+ALL_GAMES = tuple(f"atari/{game}" for game in GAMES)
+ABLATION_GAMES = ("atari/Alien", "atari/Frostbite", "atari/Tutankham", "atari/Venture")
+"""The paper shows its ablation games in pictures only; these are the ones its words single out: where
+conditioning matters (Venture), and where φ's variants differ most (the others)."""
+MINI_GAMES = ("atari/Boxing", "atari/Breakout", "atari/Freeway")
+"""Games on which a million steps already tell methods apart: points come from the first minutes on in
+Boxing and Breakout, and only to those who cross ten lanes in Freeway."""
+
+
+def _study(name: str, description: str, tasks: tuple[str, ...], *methods: Method) -> Study:
+    return Study(name, description, tasks, methods, SEEDS, STEPS)
+
+
+ATARI_STUDIES = (
+    _study("atari57", "the paper's main comparison, with every game", ALL_GAMES, *PAPER_METHODS),
+    _study(
+        "atari57-phi",
+        "φ that follows the value network against frozen random φ",
+        ALL_GAMES,
+        RLE,
+        rle_with("frozen-features", feature_update_rate=0.0),
+    ),
+    _study(
+        "atari57-matched",
+        "PPO with RLE's learning rate, discount and reward scaling beside both",
+        ALL_GAMES,
+        RLE,
+        PPO,
+        ppo_matched("atari/Alien"),
+    ),
+    _study(
+        "atari-latent-law",
+        "z on the sphere, uniform or normal",
+        ABLATION_GAMES,
+        RLE,
+        rle_with("uniform", law="uniform"),
+        rle_with("normal", law="normal"),
+        PPO,
+    ),
+    _study(
+        "atari-latent-dimension",
+        "how many dimensions z should have",
+        ABLATION_GAMES,
+        RLE,
+        *(rle_with(f"d{dimension}", dimension=dimension) for dimension in (2, 8, 32, 128)),
+        PPO,
+    ),
+    _study(
+        "atari-conditioning",
+        "networks that see z against networks that do not",
+        ABLATION_GAMES,
+        RLE,
+        rle_with("unconditioned", condition=False, condition_on_bonus=False),
+        PPO,
+    ),
+    Study(
+        "montezuma",
+        "the game RLE alone does not solve, with RND beside it and both together",
+        ("atari/MontezumaRevenge",),
+        (RLE, PPO, RND, NOISY, Method("rle-rnd", "rle+rnd")),
+        SEEDS,
+        # The paper says 200 M in one place and 400 M in another; --total-steps 400000000 for the other.
+        200_000_000,
+    ),
+    Study(
+        "atari-mini",
+        "RLE and PPO on three quick games: one night on two cores",
+        MINI_GAMES,
+        (RLE, PPO),
+        seeds=2,
+        total_steps=1_000_000,
+    ),
+)

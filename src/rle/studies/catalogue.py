@@ -1,0 +1,39 @@
+"""Every study by name, with what it would cost here."""
+
+from __future__ import annotations
+
+from rle.config import nearest
+from rle.errors import UsageError
+from rle.machine import cores
+from rle.runs.rates import recorded_rate
+from rle.studies.atari import ATARI_STUDIES
+from rle.studies.definitions import Study
+from rle.studies.fourroom import FOURROOM_STUDIES
+
+STUDIES: dict[str, Study] = {study.name: study for study in (*FOURROOM_STUDIES, *ATARI_STUDIES)}
+
+
+def study_names() -> dict[str, str]:
+    """Every study with one line about it: runs, steps, and hours on this machine."""
+    return {
+        study.name: f"{study.description} ({study.num_runs} runs of {study.total_steps:,} steps, "
+        f"{_hours(study)})"
+        for study in STUDIES.values()
+    }
+
+
+def _hours(study: Study) -> str:
+    """How long the whole study takes here, from the last `rle bench` of its suite."""
+    rate = recorded_rate(study.tasks[0])
+    if rate is None:
+        return f"hours unknown: `rle bench {study.tasks[0]}` measures them"
+    at_once = max(1, cores() // rate.threads)
+    hours = study.num_runs * study.total_steps / (rate.steps_per_second * at_once) / 3600
+    return f"about {hours:,.1f} hours here" if hours < 100 else f"about {hours:,.0f} hours here"
+
+
+def find_study(name: str) -> Study:
+    """The study called `name`."""
+    if name not in STUDIES:
+        raise UsageError(f"there is no study {name!r}: {nearest(name, STUDIES)}")
+    return STUDIES[name]

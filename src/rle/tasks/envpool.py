@@ -1,0 +1,249 @@
+"""Any EnvPool environment as a task: its spaces, its resets, its seeds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium import spaces
+from torch import Tensor
+
+from rle.config import EnvironmentConfig, nearest
+from rle.errors import UsageError
+from rle.machine import cores
+from rle.randomness import derive_seed
+from rle.tasks.base import ActionSpace, Continuous, Discrete, State, Step, Task, TaskSpec
+
+SEED_RANGE = 2**31 - 2**20
+"""EnvPool adds the environment's number to its seed, in 32 bits."""
+
+Array = npt.NDArray[Any]
+
+
+def load_envpool(extra: str) -> Any:
+    """The `envpool` module; without it, a `UsageError` that names the extra that installs it."""
+    try:
+        import envpool
+    except ImportError as error:
+        raise UsageError(
+            "this task runs on EnvPool, which is not installed: "
+            f'pip install "random-latent-exploration[{extra}]"'
+        ) from error
+    return envpool
+
+
+@cache
+def envpool_ids() -> frozenset[str]:
+    """Every environment that the installed EnvPool has."""
+    return frozenset(load_envpool("envpool").list_all_envs())
+
+
+def check_envpool_id(env_id: str) -> None:
+    """Raise `UsageError` with the nearest id unless EnvPool has `env_id`."""
+    if env_id not in envpool_ids():
+        raise UsageError(
+            f"there is no EnvPool environment {env_id!r}: {nearest(env_id, sorted(envpool_ids()))}"
+        )
+
+
+class EnvPoolTask(Task):
+    """N environments in EnvPool's threads.
+
+    Observations are bytes `[N, C, H, W]` where the environment shows images, and else float32 vectors
+    `[N, size]`, the parts of a dictionary in the order of its keys.
+
+    EnvPool takes its seed when it is built, so every `reset` builds it anew. It resets an environment
+    on the call after an episode's end, ignoring that call's action: those entries are not `real`.
+    """
+
+    def __init__(
+        self,
+        env_id: str,
+        config: EnvironmentConfig,
+        device: torch.device,
+        extra: str = "envpool",
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._envpool = load_envpool(extra)
+        check_envpool_id(env_id)
+        self._env_id = env_id
+        self._device = device
+        self._options: dict[str, Any] = {
+            "num_envs": config.num_envs,
+            "num_threads": min(config.engine_threads or cores(), config.num_envs),
+            **(options or {}),
+        }
+        if config.time_limit is not None:
+            self._options["max_episode_steps"] = config.time_limit
+        engine = self._envpool.make_spec(env_id, **self._options)
+        self._actions: spaces.Space[Any] = engine.gymnasium_action_space
+        self._layout = Layout(env_id, engine.gymnasium_observation_space)
+        self.spec = TaskSpec(
+            config.num_envs,
+            self._layout.shape,
+            self._layout.dtype,
+            _action_space(env_id, self._actions),
+        )
+        self._pool: Any = None
+        self._seed = 0
+        self._steps = 0
+        self._no_transition = np.zeros(config.num_envs, dtype=np.bool_)
+        """bool `[N]`: entries of the coming call that are not transitions."""
+
+    @property
+    def engine(self) -> Any:
+        """The EnvPool itself, once the task was reset."""
+        return self._pool
+
+    def reset(self, seed: int) -> Tensor:
+        self._seed, self._steps = seed, 0
+        return self._build(seed)
+
+    def _build(self, seed: int) -> Tensor:
+        self.close()
+        self._pool = self._envpool.make(
+            self._env_id, env_type="gymnasium", seed=seed % SEED_RANGE, **self._options
+        )
+        self._no_transition = np.zeros_like(self._no_transition)
+        observed, _ = self._pool.reset()
+        return self._layout.tensor(observed).to(self._device)
+
+    def step(self, action: Tensor) -> Step:
+        observed, reward, terminated, truncated, info = self._pool.step(self._playable(action))
+        self._steps += 1
+        skipped = self._no_transition
+        # Nothing comes after a termination, whether or not the time was up as well.
+        truncated = truncated & ~terminated
+        score, over = self._record(reward, terminated, truncated, info)
+        self._no_transition = terminated | truncated
+        real = None
+        if skipped.any():
+            real = self._tensor(~skipped)
+            reward = np.where(skipped, 0, reward)
+            score, over = (
+                None if part is None else np.where(skipped, 0, part) for part in (score, over)
+            )
+        observation = self._layout.tensor(observed).to(self._device)
+        return Step(
+            self._tensor(reward).float(),
+            self._tensor(terminated),
+            self._tensor(truncated),
+            # The coming call of an ended environment acts on its last observation and only resets.
+            observation,
+            observation,
+            real,
+            None if score is None else self._tensor(score).float(),
+            None if over is None else self._tensor(over).bool(),
+        )
+
+    def _record(
+        self, reward: Array, terminated: Array, truncated: Array, info: Mapping[str, Any]
+    ) -> tuple[Array | None, Array | None]:
+        """What is reported, where that is not what the learner sees: scores `[N]`, ends `[N]`."""
+        return None, None
+
+    def _playable(self, action: Tensor) -> Array:
+        """Turn the learner's actions into the engine's: its type, within its bounds."""
+        values = action.detach().cpu().numpy()
+        space = self._actions
+        if isinstance(space, spaces.Discrete):
+            return (values + space.start).astype(np.int32)
+        assert isinstance(space, spaces.Box)
+        values = values.reshape(-1, *space.shape)
+        clipped: Array = np.clip(values, space.low, space.high).astype(space.dtype)
+        return clipped
+
+    def _tensor(self, values: Array) -> Tensor:
+        return torch.from_numpy(np.array(values)).to(self._device)
+
+    def state_dict(self) -> State:
+        """EnvPool cannot be copied: only where its random numbers come from, and how far it got."""
+        return {"seed": self._seed, "steps": self._steps}
+
+    def load_state_dict(self, state: State) -> None:
+        """Start new episodes, with random numbers that the run has not used yet."""
+        self._seed, self._steps = state["seed"], state["steps"]
+        self._build(derive_seed(self._seed, f"resumed after {self._steps}"))
+        # The next action was chosen for an episode that is gone.
+        self._no_transition = np.ones_like(self._no_transition)
+        self.restarted = True
+        warnings.warn(
+            f"EnvPool cannot save {self._env_id}, so this run goes on with new episodes; the agent "
+            "goes on exactly where it stopped.",
+            stacklevel=2,
+        )
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+
+class Layout:
+    """How one environment's observations become one tensor."""
+
+    def __init__(self, env_id: str, space: spaces.Space[Any]) -> None:
+        self._parts = _leaves(space)
+        for name, part in self._parts.items():
+            if not isinstance(part, spaces.Box | spaces.Discrete):
+                raise UsageError(
+                    f"envpool/{env_id} has observations of the kind {type(part).__name__} at "
+                    f"{name or 'the top'}: Box, Discrete and dictionaries of them are supported."
+                )
+        only = next(iter(self._parts.values())) if len(self._parts) == 1 else None
+        self.shape: tuple[int, ...]
+        if isinstance(only, spaces.Box) and only.dtype == np.uint8 and len(only.shape) == 3:
+            self._image = True
+            # Convolutions want channels first; what comes with at most four at the end has them there.
+            self._channels_last = only.shape[-1] <= 4 < only.shape[0]
+            rows, columns, channels = only.shape
+            self.shape = (channels, rows, columns) if self._channels_last else only.shape
+            self.dtype = torch.uint8
+        else:
+            self._image = False
+            self.shape = (sum(int(np.prod(part.shape or ())) for part in self._parts.values()),)
+            self.dtype = torch.float32
+
+    def tensor(self, observed: Any) -> Tensor:
+        """Observations of all environments, `[N, *shape]`; images are not copied."""
+        if self._image:
+            (name,) = self._parts
+            image = torch.from_numpy(_leaf(observed, name))
+            return image.permute(0, 3, 1, 2) if self._channels_last else image
+        columns = []
+        for name in self._parts:
+            part = np.asarray(_leaf(observed, name))
+            columns.append(part.reshape(len(part), -1).astype(np.float32))
+        return torch.from_numpy(np.concatenate(columns, 1))
+
+
+def _leaves(space: spaces.Space[Any], name: str = "") -> dict[str, spaces.Space[Any]]:
+    """The parts of a nested dictionary of spaces by dotted names, in the order of their keys."""
+    if not isinstance(space, spaces.Dict):
+        return {name: space}
+    found: dict[str, spaces.Space[Any]] = {}
+    for key, part in space.spaces.items():
+        found |= _leaves(part, f"{name}.{key}" if name else str(key))
+    return found
+
+
+def _leaf(observed: Any, name: str) -> Array:
+    for key in name.split(".") if name else ():
+        observed = observed[key]
+    return observed
+
+
+def _action_space(env_id: str, space: spaces.Space[Any]) -> ActionSpace:
+    if isinstance(space, spaces.Discrete):
+        return Discrete(int(space.n))
+    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+        return Continuous(tuple(space.low.flatten().tolist()), tuple(space.high.flatten().tolist()))
+    raise UsageError(
+        f"envpool/{env_id} has actions of the kind {type(space).__name__}: "
+        "Discrete actions and Box actions of real numbers are supported."
+    )
