@@ -188,3 +188,17 @@ except UsageError as error:
     assert "libegl1" in result.stdout, result.stderr
     assert len(result.stdout.splitlines()) == 1
     assert result.stderr == ""
+
+
+def test_a_renderer_that_is_not_there_is_named_in_one_sentence() -> None:
+    script = """
+from rle import UsageError
+from rle.tasks.ballbalance import BallBalance
+try:
+    BallBalance(2)
+except UsageError as error:
+    print(error)
+"""
+    result = run(script, MUJOCO_GL="crayons")
+    assert "MUJOCO_GL=crayons" in result.stdout, result.stderr
+    assert len(result.stdout.splitlines()) == 1

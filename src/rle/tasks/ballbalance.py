@@ -68,7 +68,7 @@ def import_mujoco() -> Any:
         # What MuJoCo and PyOpenGL raise if the renderer asked for is unknown or not there.
         raise UsageError(
             f"MuJoCo cannot be imported with MUJOCO_GL={os.environ.get('MUJOCO_GL')}: "
-            f"set it to egl (needs libegl1) or osmesa (needs libosmesa6), or to disable."
+            f"set it to egl, which needs libegl1, or to disable."
         ) from error
     return mujoco
 
