@@ -17,7 +17,8 @@ from rle.presets import preset_config
 from rle.runs import RunDirectory, evaluate, resume, train, train_config
 from rle.settings import replace
 from rle.studies import study
-from rle.tasks.fourroom_gym import register as _register_environments
+from rle.tasks import ballbalance_gym as _ballbalance_gym
+from rle.tasks import fourroom_gym as _fourroom_gym
 
 if TYPE_CHECKING:
     from rle import report
@@ -44,7 +45,8 @@ __all__ = [
     "train_config",
 ]
 
-_register_environments()
+_fourroom_gym.register()
+_ballbalance_gym.register()
 
 
 eval = evaluate
