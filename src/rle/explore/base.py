@@ -102,6 +102,9 @@ class Strategy:
     def after_update(self, network: ActorCritic) -> None:
         """All gradient steps of the iteration were made."""
 
+    def serve(self, num_envs: int) -> None:
+        """Get ready for another number of environments than in training; `start` comes next."""
+
     def reseed(self, seed: int) -> None:
         """Take all later randomness from `seed`: evaluation has generators of its own."""
 

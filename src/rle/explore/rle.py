@@ -98,6 +98,7 @@ class RandomLatentExploration(Strategy):
         self._latent = torch.zeros(num_envs, self.latent_size, device=device)
         self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=device)
         self._fresh = torch.zeros(0)
+        self._pinned: Tensor | None = None
         self._initial_features = self._feature_vector()
         self._time = 0
 
@@ -110,7 +111,20 @@ class RandomLatentExploration(Strategy):
             offsets = torch.randint(0, period, (self._num_envs,), generator=self._generator)
             self._countdown -= offsets.to(self.device)
 
+    def serve(self, num_envs: int) -> None:
+        self._num_envs = num_envs
+        self._latent = torch.zeros(num_envs, self.latent_size, device=self.device)
+        self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=self.device)
+        self._pinned = None
+
+    def pin(self, latents: Tensor) -> None:
+        """Let every environment follow its one of `latents` `[N, d]` from the next `start` on."""
+        self.serve(len(latents))
+        self._pinned = latents
+
     def _draw(self, steps: int) -> Tensor:
+        if self._pinned is not None:
+            return self._pinned.expand(steps, -1, -1)
         return self._law((steps, self._num_envs, self.config.dimension), self._generator)
 
     def draw(self, steps: int) -> None:
