@@ -79,6 +79,13 @@ class Strategy:
         """
         raise NotImplementedError
 
+    def paid(self) -> Tensor | None:
+        """Unscaled bonuses `[T, N, K]` of the rollout, if they were all computed on the way.
+
+        Where it is None, `bonus` is asked. Rows that are not real may hold anything.
+        """
+        return None
+
     def warm_up(self, rollout: int, next_observation: Tensor) -> None:
         """Take in observations `[B, ...]` of random actions; a rollout may come in several pieces."""
 
