@@ -27,11 +27,24 @@ METHODS = {"rle": "rle", "ppo": "none", "rnd": "rnd", "noisynet": "noisy"}
 ENVIRONMENTS, ROLLOUT, ITERATIONS, WINDOW = 128, 128, 2441, 128
 STEPS = ENVIRONMENTS * ROLLOUT * ITERATIONS
 MEASURED = (
-    "bonus_rle_mean bonus_rle_deviation bonus_rle_min bonus_rle_max advantage_share_task "
-    "advantage_share_rle explained_variance_task explained_variance_rle value_loss_task "
-    "value_loss_rle policy_loss entropy approximate_kl clip_fraction gradient_norm "
-    "latent_sensitivity rle_feature_movement"
-).split()
+    "bonus_rle_mean",
+    "bonus_rle_deviation",
+    "bonus_rle_min",
+    "bonus_rle_max",
+    "advantage_share_task",
+    "advantage_share_rle",
+    "explained_variance_task",
+    "explained_variance_rle",
+    "value_loss_task",
+    "value_loss_rle",
+    "policy_loss",
+    "entropy",
+    "approximate_kl",
+    "clip_fraction",
+    "gradient_norm",
+    "latent_sensitivity",
+    "rle_feature_movement",
+)
 
 
 def other_fields(rng: np.random.Generator) -> list[str]:

@@ -55,7 +55,7 @@ def draw_bars(figure: BarFigure) -> Canvas:
             for place in range(len(figure.groups))
         ]
         values = [group.values[number] or 0.0 for group in figure.groups]
-        alpha = 0.4 if method.faint else 1.0
+        alpha = 0.5 if method.faint else 1.0
         axes.barh(
             places, values, 0.9 * thickness, color=method.colour, alpha=alpha, label=method.label
         )

@@ -201,4 +201,4 @@ Figure = PanelFigure | CurveFigure | GridFigure | EstimateFigure | BarFigure
 
 BAR_LINEAR_WIDTH = 0.2
 """Bars are drawn at asinh(value / this): linear below, logarithmic above."""
-BAR_TICKS = (-10.0, -1.0, 0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+BAR_TICKS = (-10.0, -1.0, 0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)

@@ -15,7 +15,7 @@ from rle.report.style import steps_text
 from rle.report.suite_section import DEFINITIONS
 from rle.report.suites import suite_of
 from rle.report.summary import interval_method
-from rle.report.wording import join, plural, span
+from rle.report.wording import MOST_NAMED, join, plural, span
 from rle.stats import Bootstrap
 
 Facts = tuple[tuple[str, str], ...]
@@ -76,7 +76,6 @@ def make_page(
     definitions = [(m.label, m.explanation) for m in ALL_MEASURES if m in used]
     if together:
         definitions += DEFINITIONS.items()
-    interval = interval_method(bootstrap)
     return Page(
         title=_title(groups, sections),
         intro=_intro(groups) if groups else f"The numbers that the paper published. {_READING}",
@@ -84,12 +83,20 @@ def make_page(
         notes=(*left_out, *_mixture(groups)),
         sections=tuple(sections),
         definitions=tuple(definitions),
-        interval=(
-            f"{100 * interval['level']:.0f} % confidence intervals of means, of differences and of "
-            f"aggregates over tasks: {interval['description']}, {interval['resamples']} resamples. "
-            "Where every seed sits at the same end of a scale from 0 to 1, the limit is the exact "
-            "binomial one. A method with a single seed has no interval."
-        ),
+        interval=_interval(bootstrap) if groups else _NO_INTERVAL,
+    )
+
+
+_NO_INTERVAL = "none: the paper's table holds means over seeds, not the seeds."
+
+
+def _interval(bootstrap: Bootstrap) -> str:
+    interval = interval_method(bootstrap)
+    return (
+        f"{100 * interval['level']:.0f} % confidence intervals of means, of differences and of "
+        f"aggregates over tasks: {interval['description']}, {interval['resamples']} resamples. "
+        "Where every seed sits at the same end of a scale from 0 to 1, the limit is the exact "
+        "binomial one. A method with a single seed has no interval."
     )
 
 
@@ -106,12 +113,12 @@ def _intro(groups: Sequence[TaskGroup]) -> str:
     labels = list(dict.fromkeys(method.label for method in methods))
     number = sum(len(group.runs) for group in groups)
     return (
-        f"This page compares {join(labels) if len(labels) <= 6 else f'{len(labels)} methods'} on "
+        f"This page compares {join(labels) if len(labels) <= MOST_NAMED else f'{len(labels)} methods'} on "
         f"{plural(len(groups), 'task')}, from {plural(number, 'run')} with "
         f"{span([len(method.runs) for method in methods], str)} seeds per method and "
-        f"{span([method.steps for method in methods], steps_text)} training steps per run. Each task "
-        "has a table of what was measured, curves over training and, for grid worlds, pictures of "
-        f"where the agents went; several tasks of one suite are also shown together. {_READING}"
+        f"{span([method.steps for method in methods], steps_text)} training steps per run. There "
+        "are tables of what was measured and curves over training, of every task and of several tasks "
+        f"together, and pictures of where the agents went in grid worlds. {_READING}"
     )
 
 

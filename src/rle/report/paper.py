@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from rle.stats import (
     mean,
     median,
     paper_atari_scores,
+    paper_atari_steps,
 )
 
 PAPER_LABELS = {"rle": "RLE", "ppo": "PPO", "rnd": "RND", "noisynet": "NoisyNet"}
@@ -28,6 +30,8 @@ STRATEGIES = {"rle": "rle", "none": "ppo", "rnd": "rnd", "noisy": "noisynet"}
 FRAMES_PER_STEP = 4
 """Atari games are played with a frame skip of four."""
 PAPER_SEEDS = 5
+PAPER_STEPS = 40_000_000
+"""Agent steps of training on all games but MontezumaRevenge."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,34 @@ class OurScore:
 
 Ours = dict[str, dict[str, OurScore]]
 """By game and method."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A method of ours, or one of the paper's, in a comparison of both."""
+
+    name: str
+    """Label of ours, key of the paper's."""
+    label: str
+    of_paper: bool = False
+
+
+def columns(ours: Ours, explore: dict[str, str]) -> list[Column]:
+    """Every method of ours, followed by the same method of the paper; the rest of ours last.
+
+    Args:
+        ours: our scores.
+        explore: the strategy of each of our methods, by label.
+
+    """
+    labels = list(dict.fromkeys(label for scores in ours.values() for label in scores))
+    found: list[Column] = []
+    for method, name in PAPER_LABELS.items():
+        same = [label for label in labels if STRATEGIES.get(explore[label]) == method]
+        found += [Column(label, label) for label in same]
+        found += [Column(method, name, of_paper=True)] if same else []
+    named = {column.name for column in found}
+    return found + [Column(label, label) for label in labels if label not in named]
 
 
 def paper_aggregates(games: tuple[str, ...] | None = None) -> dict[str, PaperAggregates]:
@@ -101,6 +133,14 @@ def our_scores(groups: list[TaskGroup], measured: dict[str, TaskMeasures]) -> Ou
 def normalised(game: str, score: float) -> float:
     """A score on a game, human-normalised."""
     return float(human_normalised(Scores.from_runs("", {game: [score]})).values[0, 0])
+
+
+def paper_steps_text(games: Iterable[str], text: Callable[[int], str]) -> str:
+    """How long the paper trained on some games; the odd one out is named."""
+    steps = {game: paper_atari_steps(game) for game in games}
+    usual = min(steps.values())
+    longer = [f", {game} {text(number)}" for game, number in steps.items() if number > usual]
+    return text(usual) + "".join(longer)
 
 
 def frames_text(steps: int) -> str:

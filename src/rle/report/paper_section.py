@@ -12,11 +12,15 @@ from rle.report.page import Section
 from rle.report.paper import (
     PAPER_LABELS,
     PAPER_SEEDS,
+    PAPER_STEPS,
+    Column,
     Ours,
+    columns,
     frames_text,
     our_scores,
     paper_aggregates,
     paper_score,
+    paper_steps_text,
 )
 from rle.report.paper_tables import (
     beside_aggregates_table,
@@ -25,7 +29,6 @@ from rle.report.paper_tables import (
     paper_aggregates_table,
     paper_bars,
     paper_scores_table,
-    rivals,
 )
 from rle.report.style import LineStyle, number_text
 from rle.report.summary import interval_summary
@@ -51,14 +54,9 @@ def paper_section(
     tables = [paper_aggregates_table(aggregates)]
     figures: list[Figure] = []
     if ours:
-        labels = _labels(ours)
-        explore = {m.label: m.explore for group in groups for m in group.methods}
-        methods = rivals(labels, explore) or list(PAPER_LABELS)
-        tables += [
-            _beside_aggregates(ours, labels, methods),
-            beside_table(ours, labels, methods),
-        ]
-        figures.append(beside_bars(ours, labels, methods, styles))
+        shown = columns(ours, {m.label: m.explore for group in groups for m in group.methods})
+        tables += [_beside_aggregates(ours, shown), beside_table(ours, shown)]
+        figures.append(beside_bars(ours, shown, styles))
     tables.append(paper_scores_table())
     figures.append(paper_bars(styles))
     outcome = "; ".join(
@@ -71,7 +69,7 @@ def paper_section(
         title="The paper's Atari results",
         description=(
             f"{SOURCE}, rebuilt from its per-game table: means over {PAPER_SEEDS} seeds on 57 games, "
-            f"each trained for {frames_text(40_000_000)}."
+            f"each trained for {frames_text(PAPER_STEPS)}."
         ),
         headline=f"IQM and capped mean of the human-normalised score: {outcome}.",
         notes=tuple(_notes(groups, ours)),
@@ -80,10 +78,6 @@ def paper_section(
         figures=tuple(figures),
     )
     return section, _summary(ours)
-
-
-def _labels(ours: Ours) -> list[str]:
-    return list(dict.fromkeys(label for scores in ours.values() for label in scores))
 
 
 def _notes(groups: list[TaskGroup], ours: Ours) -> list[str]:
@@ -96,36 +90,35 @@ def _notes(groups: list[TaskGroup], ours: Ours) -> list[str]:
             "None of the runs given is on one of the 57 games (tasks named atari/<Game>), so nothing "
             "of ours stands beside the paper."
         )
-    for label in _labels(ours):
-        pairs = [
-            (scores[label].steps, paper_atari_steps(game))
-            for game, scores in ours.items()
-            if label in scores
-        ]
-        if any(mine < theirs for mine, theirs in pairs):
-            notes.append(
-                f"{label}: ours was trained for {span([a for a, _ in pairs], frames_text)}, the "
-                f"paper's for {span([b for _, b in pairs], frames_text)}."
-            )
+    steps = [one.steps for scores in ours.values() for one in scores.values()]
+    if any(one.steps < paper_atari_steps(g) for g, s in ours.items() for one in s.values()):
+        notes.append(
+            f"Ours were trained for {span(steps, frames_text)}, the paper's for "
+            f"{paper_steps_text(ours, frames_text)}: a difference of scores is not one of methods."
+        )
     return notes
 
 
-def _beside_aggregates(ours: Ours, labels: list[str], methods: list[str]) -> Table:
+def _beside_aggregates(ours: Ours, shown: list[Column]) -> Table:
     """Only games that every method of ours has: another selection would be another average."""
-    games = tuple(game for game, scores in ours.items() if all(x in scores for x in labels))
+    mine = [column.name for column in shown if not column.of_paper]
+    games = tuple(game for game, scores in ours.items() if all(x in scores for x in mine))
+    paper = paper_aggregates(games) if games else {}
     rows: list[tuple[str, int, str, float | None]] = []
-    for label in labels:
+    for column in shown:
         value = None
-        if games:
-            runs = {g: list(ours[g][label].estimate.values.values()) for g in games}
-            scores = human_normalised(Scores.from_runs(label, runs))
-            value = float(interquartile_mean(scores.values))
-        steps = span([s[label].steps for s in ours.values() if label in s], frames_text)
-        rows.append((f"{label}, ours", len(games), steps, value))
-    if games:
-        paper = paper_aggregates(games)
-        steps = span([paper_atari_steps(game) for game in games], frames_text)
-        rows += [(f"{PAPER_LABELS[m]}, paper", len(games), steps, paper[m].iqm) for m in methods]
+        if column.of_paper:
+            steps = paper_steps_text(ours, frames_text)
+            value = paper[column.name].iqm if games else None
+        else:
+            of_label = {g: s[column.name] for g, s in ours.items() if column.name in s}
+            steps = span([one.steps for one in of_label.values()], frames_text)
+            if games:
+                runs = {game: list(of_label[game].estimate.values.values()) for game in games}
+                scores = human_normalised(Scores.from_runs(column.label, runs))
+                value = float(interquartile_mean(scores.values))
+        whose = "paper" if column.of_paper else "ours"
+        rows.append((f"{column.label}, {whose}", len(games), steps, value))
     return beside_aggregates_table(rows)
 
 

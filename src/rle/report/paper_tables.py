@@ -8,16 +8,18 @@ from dataclasses import replace
 from rle.report.figures import BarFigure, BarGroup, BarStyle
 from rle.report.paper import (
     PAPER_LABELS,
-    STRATEGIES,
+    PAPER_STEPS,
+    Column,
     Ours,
     OurScore,
     PaperAggregates,
     frames_text,
     normalised,
     paper_score,
+    paper_steps_text,
 )
-from rle.report.style import DASH, LineStyle, number_text, steps_text
-from rle.report.suite_tables import score_cell, score_digits, steps_cell
+from rle.report.style import LineStyle, number_text, steps_text
+from rle.report.suite_tables import score_cell, score_digits
 from rle.report.tables import Cell, Table, count, number, word
 from rle.report.wording import span
 from rle.stats import (
@@ -36,7 +38,7 @@ def paper_aggregates_table(aggregates: dict[str, PaperAggregates]) -> Table:
     rows = tuple(
         (
             word(PAPER_LABELS[method]),
-            steps_cell([paper_atari_steps(game) for game in atari_reference_scores()]),
+            word(frames_text(PAPER_STEPS)),
             number(found.iqm, 3),
             number(found.capped, 3),
             number(found.mean, 3),
@@ -59,7 +61,8 @@ def paper_aggregates_table(aggregates: dict[str, PaperAggregates]) -> Table:
     return Table(
         "aggregates",
         "The paper's methods over all 57 games",
-        "Aggregates of the human-normalised score, recomputed from the per-game table. The table "
+        "Aggregates of the human-normalised score, recomputed from the per-game table. MontezumaRevenge "
+        "was trained for longer (400 M steps). The table "
         "holds means over five seeds and not the seeds, so that there are no intervals, and the "
         "probability of improvement is the published one.",
         headings,
@@ -120,32 +123,29 @@ def paper_bars(colours: dict[str, LineStyle]) -> BarFigure:
     )
 
 
-def rivals(labels: Sequence[str], explore: dict[str, str]) -> list[str]:
-    """Those of the paper's methods that any of ours is, in the paper's order."""
-    ours = {STRATEGIES.get(explore[label]) for label in labels}
-    return [method for method in PAPER_LABELS if method in ours]
-
-
-def beside_table(ours: Ours, labels: Sequence[str], methods: Sequence[str]) -> Table:
+def beside_table(ours: Ours, shown: Sequence[Column]) -> Table:
     """One row per game: our scores and the paper's, each with its steps."""
     rows = []
     for game, scores in ours.items():
         best = max(one.estimate.interval.point for one in scores.values())
-        paper = {method: paper_score(method, game) for method in methods}
+        paper = {column.name: paper_score(column.name, game) for column in shown if column.of_paper}
         steps = paper_atari_steps(game)
         longest = max(one.steps for one in scores.values())
         rows.append(
             (
                 word(game),
-                *(_our_cell(scores.get(label), best) for label in labels),
-                *(_paper_cell(value, steps, paper) for value in paper.values()),
+                *(
+                    _paper_cell(paper[column.name], steps, max(paper.values()))
+                    if column.of_paper
+                    else _our_cell(scores.get(column.name), best)
+                    for column in shown
+                ),
                 number(100 * longest / steps, 1),
             )
         )
     headings = (
         ("game", "Game"),
-        *((f"ours_{label}", f"{label}, ours") for label in labels),
-        *((f"paper_{method}", f"{PAPER_LABELS[method]}, paper") for method in methods),
+        *((f"{_whose(column)}_{column.name}", _heading(column)) for column in shown),
         ("percent_of_steps", "Our steps, % of the paper's"),
     )
     return Table(
@@ -160,6 +160,14 @@ def beside_table(ours: Ours, labels: Sequence[str], methods: Sequence[str]) -> T
     )
 
 
+def _whose(column: Column) -> str:
+    return "paper" if column.of_paper else "ours"
+
+
+def _heading(column: Column) -> str:
+    return f"{column.label}, {_whose(column)}"
+
+
 def _our_cell(one: OurScore | None, best: float) -> Cell:
     cell = score_cell(None if one is None else one.estimate, best)
     steps = None if one is None else one.steps
@@ -167,26 +175,27 @@ def _our_cell(one: OurScore | None, best: float) -> Cell:
     return replace(cell, text=said, columns=(*cell.columns, ("_steps", steps)))
 
 
-def _paper_cell(value: float, steps: int, all_scores: dict[str, float]) -> Cell:
+def _paper_cell(value: float, steps: int, best: float) -> Cell:
     text = f"{number_text(value, score_digits(value))} @ {steps_text(steps)}"
-    strong = value == max(all_scores.values())
-    return Cell(text, value, (("", value), ("_steps", steps)), strong)
+    return Cell(text, value, (("", value), ("_steps", steps)), strong=value == best)
 
 
-def beside_bars(
-    ours: Ours, labels: Sequence[str], methods: Sequence[str], styles: dict[str, LineStyle]
-) -> BarFigure:
+def beside_bars(ours: Ours, shown: Sequence[Column], styles: dict[str, LineStyle]) -> BarFigure:
     """Human-normalised scores of ours and of the paper, game by game."""
-    groups = []
-    for game, scores in ours.items():
-        mine = [
-            normalised(game, scores[label].estimate.interval.point) if label in scores else None
-            for label in labels
-        ]
-        theirs = [normalised(game, paper_score(method, game)) for method in methods]
-        groups.append(BarGroup(game, (*mine, *theirs)))
-    steps = {label: [s[label].steps for s in ours.values() if label in s] for label in labels}
-    paper = span([paper_atari_steps(game) for game in ours], steps_text)
+    paper_steps = paper_steps_text(ours, steps_text)
+
+    def bar(column: Column) -> BarStyle:
+        steps = [s[column.name].steps for s in ours.values() if column.name in s]
+        trained = paper_steps if column.of_paper else span(steps, steps_text)
+        colour = styles[column.label].colour
+        return BarStyle(f"{_heading(column)} @ {trained}", colour, faint=column.of_paper)
+
+    def value(column: Column, game: str) -> float | None:
+        if column.of_paper:
+            return normalised(game, paper_score(column.name, game))
+        one = ours[game].get(column.name)
+        return None if one is None else normalised(game, one.estimate.interval.point)
+
     return BarFigure(
         name="beside-bars",
         title="Ours beside the paper, human-normalised",
@@ -195,21 +204,10 @@ def beside_bars(
             "paper's. The legend says for how many agent steps each was trained."
         ),
         x_label=NORMALISED,
-        methods=(
-            *(
-                BarStyle(f"{label}, ours @ {span(steps[label], steps_text)}", styles[label].colour)
-                for label in labels
-            ),
-            *(
-                BarStyle(
-                    f"{PAPER_LABELS[method]}, paper @ {paper}",
-                    styles[PAPER_LABELS[method]].colour,
-                    faint=True,
-                )
-                for method in methods
-            ),
+        methods=tuple(bar(column) for column in shown),
+        groups=tuple(
+            BarGroup(game, tuple(value(column, game) for column in shown)) for game in ours
         ),
-        groups=tuple(groups),
         digits=3,
         reference=HUMAN_LINE,
     )
@@ -235,11 +233,8 @@ def beside_aggregates_table(
                 word(label),
                 count(games),
                 word(steps),
-                number(value, 3) if value is not None else _NONE,
+                number(value, 3),
             )
             for label, games, steps, value in rows
         ),
     )
-
-
-_NONE = Cell(DASH, None, (("", None),))

@@ -14,8 +14,10 @@ WIDTH = 400
 _MARGIN = 10
 _ROW = 40
 """Height of an estimate: a line of words above its interval."""
-_NAMES, _BAR, _BETWEEN = 112, 6, 6
+_NAMES, _BAR, _BETWEEN = 126, 6, 6
 """Width of the names of tasks, height of a bar, distance of two tasks."""
+_HEAD = 16
+"""Height of the numbers above the bars."""
 _AXIS = 42
 """Height of the axis and its title."""
 
@@ -66,13 +68,15 @@ def bars_svg(figure: BarFigure) -> Markup:
         return round(_NAMES + share * (WIDTH - _NAMES - _MARGIN), 1)
 
     row = _BAR * len(figure.methods) + _BETWEEN
-    bottom = row * len(figure.groups) + 6
+    bottom = _HEAD + row * len(figure.groups) + 6
     parts = [_opening(bottom + _AXIS, f"{figure.title}: {figure.x_label}")]
     ticks = [tick for tick in BAR_TICKS if low <= tick <= high]
     labelled = [(x(tick), number_text(tick, 1 if 0 < tick < 1 else 0)) for tick in ticks]
-    parts += _vertical_axis_lines(labelled, 0, bottom)
+    parts += _vertical_axis_lines(labelled, _HEAD, bottom)
+    # Nobody should have to scroll past 57 games to see what a bar's length means.
+    parts += [_tick(at, _HEAD - 4, text) for at, text in labelled]
     for place, group in enumerate(figure.groups):
-        top = place * row + 4
+        top = _HEAD + place * row + 4
         middle = top + row / 2
         parts.append(
             f'<text class="axis" x="{_NAMES - 6}" y="{middle}" text-anchor="end">'
@@ -82,14 +86,14 @@ def bars_svg(figure: BarFigure) -> Markup:
             if value is None:
                 continue
             left, right = sorted((x(0.0), x(value)))
-            faint = ' opacity="0.4"' if method.faint else ""
+            faint = ' opacity="0.5"' if method.faint else ""
             parts.append(
                 f'<rect x="{left}" y="{top + number * _BAR}" width="{max(right - left, 0.8):.1f}" '
                 f'height="{_BAR - 1}" fill="{method.colour}"{faint}><title>{escape(group.title)}, '
                 f"{escape(method.label)}: {number_text(value, figure.digits)}</title></rect>"
             )
     at = x(figure.reference[0])
-    parts.append(f'<line class="ceiling" x1="{at}" x2="{at}" y1="0" y2="{bottom}"/>')
+    parts.append(f'<line class="ceiling" x1="{at}" x2="{at}" y1="{_HEAD}" y2="{bottom}"/>')
     title = f"{figure.x_label}; dashed: {figure.reference[1]}"
     parts.append(_axis_title(title, _MARGIN, bottom + 34))
     return Markup("".join([*parts, "</svg>"]))
@@ -110,10 +114,12 @@ def _vertical_axis_lines(ticks: list[tuple[float, str]], top: float, bottom: flo
     parts = []
     for at, text in ticks:
         parts.append(f'<line class="grid" x1="{at}" x2="{at}" y1="{top}" y2="{bottom}"/>')
-        parts.append(
-            f'<text class="tick" x="{at}" y="{bottom + 15}" text-anchor="middle">{text}</text>'
-        )
+        parts.append(_tick(at, bottom + 15, text))
     return parts
+
+
+def _tick(x: float, y: float, text: str) -> str:
+    return f'<text class="tick" x="{x}" y="{y}" text-anchor="middle">{text}</text>'
 
 
 def _axis_title(text: str, left: float, y: float) -> str:

@@ -44,6 +44,8 @@ def task_description(task: str) -> str:
     """What happens in a task."""
     if task in _TASKS:
         return _TASKS[task][1]
+    if task.startswith("atari/"):
+        return f"The Atari game {task_title(task)}. The score is the return of a whole game, unclipped."
     return f"The environment {task}. The score is the return of an episode."
 
 
