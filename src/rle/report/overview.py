@@ -111,9 +111,10 @@ def _title(groups: Sequence[TaskGroup], sections: Sequence[Section]) -> str:
 def _intro(groups: Sequence[TaskGroup]) -> str:
     methods = [method for group in groups for method in group.methods]
     labels = list(dict.fromkeys(method.label for method in methods))
+    named = join(labels) if len(labels) <= MOST_NAMED else f"{len(labels)} methods"
     number = sum(len(group.runs) for group in groups)
     return (
-        f"This page compares {join(labels) if len(labels) <= MOST_NAMED else f'{len(labels)} methods'} on "
+        f"This page compares {named} on "
         f"{plural(len(groups), 'task')}, from {plural(number, 'run')} with "
         f"{span([len(method.runs) for method in methods], str)} seeds per method and "
         f"{span([method.steps for method in methods], steps_text)} training steps per run. There "
