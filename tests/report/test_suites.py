@@ -12,6 +12,10 @@ import pytest
 from rle import stats
 from rle.cli import main
 from rle.report import report
+from rle.report.methods import group_runs
+from rle.report.records import find_runs, read_run
+from rle.report.suite_results import SuiteResults, iqm_curve, measure_suite
+from rle.report.suites import find_suites
 from tests.report.folders import write_run, write_suite
 
 GAMES = {
@@ -24,6 +28,13 @@ GAMES = {
 def summary_of(page: Path) -> dict[str, Any]:
     summary: dict[str, Any] = json.loads((page.parent / "summary.json").read_text())
     return summary
+
+
+def results_of(root: Path) -> SuiteResults:
+    """The numbers alone, without drawing anything."""
+    groups = group_runs([read_run(path, name) for path, name in find_runs([root])])
+    [suite] = find_suites(groups)
+    return measure_suite(suite, stats.DEFAULT_BOOTSTRAP)
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +100,11 @@ def test_the_plain_interval_is_said_and_is_narrower(tmp_path: Path) -> None:
 
 def test_other_suites_are_normalised_by_ppo(tmp_path: Path) -> None:
     means = {"gym/A-v0": {"rle": 30.0, "none": 9.5}, "gym/B-v0": {"rle": 400.0, "none": 199.5}}
-    suite = summary_of(report([write_suite(tmp_path, means)]))["suites"]["gym"]
-    assert suite["scale"] == "ppo_normalised"
+    results = results_of(write_suite(tmp_path, means))
+    assert results.scale.key == "ppo_normalised"
     # PPO's own mean is 1 on both; RLE's are 30.5 / 10 and 400.5 / 200.
-    assert suite["methods"]["PPO"]["mean"]["mean"] == pytest.approx(1.0)
-    assert suite["methods"]["RLE"]["mean"]["mean"] == pytest.approx((30.5 / 10 + 400.5 / 200) / 2)
+    assert results.aggregates["PPO"]["mean"].point == pytest.approx(1.0)
+    assert results.aggregates["RLE"]["mean"].point == pytest.approx((30.5 / 10 + 400.5 / 200) / 2)
 
 
 def test_scores_that_cannot_be_normalised_are_plain_and_warned_of(tmp_path: Path) -> None:
@@ -140,10 +151,10 @@ def test_unequal_seeds_and_nan_scores_are_told(tmp_path: Path) -> None:
 def test_a_method_on_few_tasks_and_an_unknown_game_are_left_out(tmp_path: Path) -> None:
     write_suite(tmp_path, GAMES | {"atari/NoSuchGame": {"rle": 5.0, "none": 4.0}})
     write_run(tmp_path / "rnd", "rnd", "atari/Pong", 0, scores=(1.0, 1.0))
-    suite = summary_of(report([tmp_path]))["suites"]["atari"]
-    assert list(suite["methods"]) == ["RLE", "PPO"]
-    assert suite["tasks"] == ["Alien", "Breakout", "Pong"]
-    notes = " ".join(suite["notes"])
+    results = results_of(tmp_path)
+    assert list(results.aggregates) == ["RLE", "PPO"]
+    assert results.tasks == ("Alien", "Breakout", "Pong")
+    notes = " ".join(results.notes)
     assert "RND is left out of the comparison over tasks: it has scores on 1 of 4." in notes
     assert "no human score is known: NoSuchGame" in notes
 
@@ -169,3 +180,34 @@ def test_a_large_suite_is_shown_together_only(tmp_path: Path) -> None:
     assert 'id="suite-atari-runs"' in text
     assert len(summary_of(page)["tasks"]) == 13
     assert np.isfinite(summary_of(page)["suites"]["atari"]["methods"]["RLE"]["iqm"]["mean"])
+
+
+def test_nothing_in_common_is_told(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"atari/Alien": {"rle": 1.0}, "atari/Pong": {"none": 1.0}})
+    results = results_of(tmp_path)
+    assert results.aggregates == {}
+    assert "There is no comparison over tasks: no task has a score of every method" in " ".join(
+        results.notes
+    )
+    assert "The methods have no task in common yet." in report([tmp_path]).read_text()
+
+
+def test_the_curve_ends_with_the_shortest_task(tmp_path: Path) -> None:
+    for task, length in (("atari/Alien", 4), ("atari/Pong", 2)):
+        for seed in (0, 1):
+            coverage = (0.5,) * length
+            write_run(tmp_path / f"{task[6:]}{seed}", "rle", task, seed, coverage, (5.0, 5.0))
+    band = iqm_curve(results_of(tmp_path), "RLE", stats.DEFAULT_BOOTSTRAP)
+    assert not isinstance(band, str)
+    # Metrics are written every 500 steps: Pong has two of them, Alien four.
+    assert (band.grid[0], band.grid[-1]) == (500, 1000)
+
+
+def test_runs_that_have_just_begun(tmp_path: Path) -> None:
+    for task in ("gym/A-v0", "gym/B-v0"):
+        run = write_run(tmp_path / task[4], "rle", task, finished=False)
+        (run / "metrics.jsonl").unlink()
+    page = report([tmp_path])
+    [note] = summary_of(page)["suites"]["gym"]["notes"][:1]
+    assert note == "RLE is left out of the comparison over tasks: it has scores on 0 of 2."
+    assert "RLE, seed 0: has no metrics yet." in page.read_text()

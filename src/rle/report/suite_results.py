@@ -75,6 +75,7 @@ def measure_suite(suite: Suite, bootstrap: Bootstrap) -> SuiteResults:
     """Aggregate the scores of a suite's tasks."""
     raw, notes = comparable_scores(suite)
     scale, warnings = choose_scale(suite, raw)
+    notes += warnings if raw else []
     normalised = {label: scale.normalise(scores) for label, scores in raw.items()}
     aggregates: dict[str, dict[str, Interval]] = {}
     for label, scores in normalised.items():
@@ -94,7 +95,7 @@ def measure_suite(suite: Suite, bootstrap: Bootstrap) -> SuiteResults:
         normalised,
         aggregates,
         _compare(suite, normalised, bootstrap),
-        tuple(notes + warnings),
+        tuple(notes),
     )
 
 
@@ -133,7 +134,7 @@ def iqm_curve(results: SuiteResults, label: str, bootstrap: Bootstrap) -> Band |
     start = max(steps[0] for found in curves.values() for steps, _ in found)
     end = min(max(steps[-1] for steps, _ in found) for found in curves.values())
     if start >= end:
-        return f"{label} has no curve: its tasks have no training steps in common."
+        return f"{label} has no curve: its tasks have fewer than two recorded steps in common."
     grid = np.linspace(start, end, CURVE_POINTS)
     aligned = results.scale.normalise(align_curves(label, curves, grid))
     return aggregate_curve(interquartile_mean, aligned, bootstrap)
