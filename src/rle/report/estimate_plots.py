@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from matplotlib.figure import Figure as Canvas
@@ -45,7 +46,10 @@ def draw_estimates(figure: EstimateFigure) -> Canvas:
 def draw_bars(figure: BarFigure) -> Canvas:
     """A row of bars for every task, the first on top."""
     per_task = len(figure.methods) * _BAR / _BAR_WIDTH
-    height = _FRAME + 0.4 + per_task * len(figure.groups)
+    longest = max(len(method.label) for method in figure.methods)
+    columns = next(number for number in (4, 2, 1) if number * (longest + 8) < 80 or number == 1)
+    legend = 0.2 * math.ceil(len(figure.methods) / columns)
+    height = _FRAME + legend + per_task * len(figure.groups)
     canvas = Canvas(figsize=(6.4, height), layout="constrained")
     axes = canvas.add_subplot()
     thickness = _BAR_WIDTH / len(figure.methods)
@@ -75,5 +79,5 @@ def draw_bars(figure: BarFigure) -> Canvas:
     axes.grid(axis="x", color="#DDDDDD", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    canvas.legend(loc="outside lower center", ncols=min(4, len(figure.methods)), frameon=False)
+    canvas.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
     return canvas

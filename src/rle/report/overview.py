@@ -118,8 +118,8 @@ def _intro(groups: Sequence[TaskGroup]) -> str:
         f"{plural(len(groups), 'task')}, from {plural(number, 'run')} with "
         f"{span([len(method.runs) for method in methods], str)} seeds per method and "
         f"{span([method.steps for method in methods], steps_text)} training steps per run. There "
-        "are tables of what was measured and curves over training, of every task and of several tasks "
-        f"together, and pictures of where the agents went in grid worlds. {_READING}"
+        "are tables of what was measured, curves over training and, for grid worlds, pictures of where "
+        f"the agents went; several tasks of one suite are also shown together. {_READING}"
     )
 
 

@@ -100,7 +100,7 @@ def paper_scores_table() -> Table:
     return Table("scores", "The paper's score on every game", caption, headings, tuple(rows))
 
 
-def paper_bars(colours: dict[str, LineStyle]) -> BarFigure:
+def paper_bars(styles: dict[str, LineStyle]) -> BarFigure:
     """Human-normalised scores of the paper, game by game."""
     return BarFigure(
         name="bars",
@@ -111,7 +111,7 @@ def paper_bars(colours: dict[str, LineStyle]) -> BarFigure:
             "beyond; the dashed line is a human."
         ),
         x_label=NORMALISED,
-        methods=tuple(BarStyle(label, colours[label].colour) for label in PAPER_LABELS.values()),
+        methods=tuple(BarStyle(label, styles[label].colour) for label in PAPER_LABELS.values()),
         groups=tuple(
             BarGroup(
                 game, tuple(normalised(game, paper_score(method, game)) for method in PAPER_LABELS)
