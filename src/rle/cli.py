@@ -17,6 +17,7 @@ import rle
 from rle.config import RunConfig, nearest
 from rle.errors import UsageError
 from rle.settings import locate
+from rle.stats import Bootstrap
 from rle.studies.local import log_of
 
 
@@ -149,12 +150,23 @@ def _study(arguments: Sequence[str]) -> None:
 
 
 def _report(arguments: Sequence[str]) -> None:
-    """Figures, tables and one HTML page: rle report DIR... [--out DIR]"""
+    """Figures, tables and one HTML page: rle report [DIR...] [--paper] [--out DIR]"""
     parser = _parser("report", "Figures, tables, summary.json and one self-contained report.html.")
-    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("folders", type=Path, nargs="*")
+    parser.add_argument(
+        "--paper", action="store_true", help="the paper's Atari results, with the runs beside them"
+    )
+    parser.add_argument(
+        "--intervals",
+        choices=("expanded-percentile", "percentile"),
+        default="expanded-percentile",
+        help="percentile: the plain bootstrap, too narrow with few seeds, to compare with rliable",
+    )
     parser.add_argument("--out", type=Path, default=None)
     known = parser.parse_args(arguments)
-    print(f"report: {rle.report.report(known.folders, known.out)}")
+    bootstrap = Bootstrap(method=known.intervals)
+    page = rle.report.report(known.folders, known.out, paper=known.paper, bootstrap=bootstrap)
+    print(f"report: {page}")
 
 
 def _list(arguments: Sequence[str]) -> None:
