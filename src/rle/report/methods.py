@@ -39,16 +39,18 @@ SETTING_LABELS = {
     "rle.dimension": "d",
     "rle.law": "law",
     "rle.resample_every": "S",
-    "rle.feature_update_rate": "τ",
     "rle.feature_hidden": "φ",
     "rle.condition": "z-conditioning",
     "rle.condition_on_bonus": "previous bonus as input",
+    "rle.standardise": "standardised features",
     "rle.unit_norm": "unit norm",
     "rle.separate_streams": "separate value heads",
     "rle.discount": "bonus discount",
     "ppo.scale_reward": "reward scaling",
 }
 """Short names of settings; the others are called by their own."""
+FOLLOWING = "rle.feature_update_rate"
+SHAPE_OF_FEATURES = frozenset({"rle.feature_hidden", "rle.feature_activation"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +140,11 @@ def _split(explore: str, runs: list[RunRecord]) -> list[tuple[str, list[RunRecor
     labelled = []
     for values, members in variants.items():
         settings = members[0].settings
-        said = [
-            _say(keys[i], settings.get(keys[i]))
-            for i in varying
-            if len(varying) == 1 or values[i] != common[i]
-        ]
+        deviating = [keys[i] for i in varying if len(varying) == 1 or values[i] != common[i]]
+        if FOLLOWING in deviating and settings.get(FOLLOWING):
+            # A φ that follows the value network has its shape: that goes without saying.
+            deviating = [key for key in deviating if key not in SHAPE_OF_FEATURES]
+        said = [_say(key, settings.get(key)) for key in deviating]
         labelled.append((", ".join([base, *said]), members))
     labelled.sort(key=lambda item: _natural(item[0]))
     return labelled
@@ -160,10 +162,12 @@ def _say(key: str, value: Any) -> str:
     name = SETTING_LABELS.get(key, own)
     if key == "total_steps":
         return f"{steps_text(value)} steps"
+    if key == FOLLOWING:
+        return f"φ follows V (τ={value})" if value else "φ frozen"
     if isinstance(value, bool):
         return name if value else f"no {name}"
     if isinstance(value, list):
-        return f"{name} {'-'.join(map(str, value))}"
+        return f"{name} ({', '.join(map(str, value))})"
     return f"{name}={'none' if value is None else value}"
 
 

@@ -14,6 +14,8 @@ from rle.studies.definitions import (
     rle_with,
 )
 
+RAW_FEATURES = rle_with("raw-features", standardise=False)
+
 ABLATIONS = (
     RLE,
     rle_with("uniform", law="uniform"),
@@ -27,7 +29,7 @@ ABLATIONS = (
         feature_update_rate=0.005,
     ),
     rle_with("shallow-features", feature_hidden=(64,)),
-    rle_with("raw-features", standardise=False),
+    RAW_FEATURES,
     WHITE_NOISE,
     PPO,
     PPO_SCALED,
@@ -75,5 +77,11 @@ FOURROOM_STUDIES = (
         "fourroom",
         ABLATIONS,
         seeds=5,
+    ),
+    _fourroom(
+        "fourroom-sparse-ablations",
+        "whether what explores as widely as RLE without reward also finds the far corner",
+        "fourroom-sparse",
+        (WHITE_NOISE, RAW_FEATURES),
     ),
 )
