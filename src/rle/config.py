@@ -45,7 +45,8 @@ def nearest(name: str, choices: Iterable[str]) -> str:
 
 
 def _require_choice(label: str, value: str, choices: tuple[str, ...]) -> None:
-    require(value in choices, f"{label} is {value!r}: {nearest(value, choices)}")
+    if value not in choices:
+        raise UsageError(f"{label} is {value!r}: {nearest(value, choices)}")
 
 
 def _require_positive(label: str, value: float) -> None:
