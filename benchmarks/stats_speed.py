@@ -22,10 +22,13 @@ from rle.stats import (
 RUNS, TASKS = 5, 57
 
 
-def seconds(job: Callable[[], object], repeats: int = 1) -> float:
-    """The shortest of `repeats` wall times, as anything longer is other work on the machine."""
-    times = []
-    for _ in range(repeats):
+def seconds(job: Callable[[], object], patience: float = 2.0) -> float:
+    """The shortest wall time of as many calls as fit into `patience` seconds, at least one.
+
+    Anything longer is other work on the machine.
+    """
+    times: list[float] = []
+    while sum(times) < patience:
         began = time.perf_counter()
         job()
         times.append(time.perf_counter() - began)
@@ -65,7 +68,7 @@ def main() -> None:
     totals = np.zeros(2)
     for name, (here, there) in jobs.items():
         here()  # The first call pays for caches and imports.
-        pair = np.array([seconds(here, repeats=5), seconds(there)])
+        pair = np.array([seconds(here), seconds(there)])
         totals += pair
         print(f"| {name} | {pair[0]:.4f} | {pair[1]:.2f} | {pair[1] / pair[0]:.0f} |", flush=True)
     print(f"| both | {totals[0]:.4f} | {totals[1]:.2f} | {totals[1] / totals[0]:.0f} |")

@@ -23,6 +23,7 @@ from rle.tasks import fourroom_gym as _fourroom_gym
 if TYPE_CHECKING:
     from rle import report
     from rle.runs.bench import bench
+    from rle.runs.film import film
 
 __version__ = metadata.version("random-latent-exploration")
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "eval",
     "evaluate",
     "explore",
+    "film",
     "list",
     "preset_config",
     "replace",
@@ -68,6 +70,8 @@ def __getattr__(name: str) -> Any:
     """Import what needs drawing or timing libraries only when it is used."""
     if name == "report":
         return importlib.import_module("rle.report")
+    if name == "film":
+        return importlib.import_module("rle.runs.film").film
     if name == "bench":
         return importlib.import_module("rle.runs.bench").bench
     raise AttributeError(f"module 'rle' has no attribute {name!r}")

@@ -17,6 +17,7 @@ import rle
 from rle.config import RunConfig, nearest
 from rle.errors import UsageError
 from rle.settings import locate
+from rle.stats import Bootstrap
 from rle.studies.local import log_of
 
 
@@ -83,14 +84,20 @@ def _resume(arguments: Sequence[str]) -> None:
 
 
 def _eval(arguments: Sequence[str]) -> None:
-    """Play fresh episodes with a trained agent: rle eval RUN [--episodes N] [--greedy]"""
+    """Play fresh episodes with a trained agent: rle eval RUN [--episodes N] [--greedy] [--video DIR]"""
     parser = _parser("eval", "Play fresh episodes with a trained agent.")
     parser.add_argument("run", type=Path)
     parser.add_argument("--episodes", type=int, default=32)
     parser.add_argument("--step", type=int, default=None, help="a checkpoint; default: the latest")
     parser.add_argument("--greedy", action="store_true", help="take the most likely actions")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--video", type=Path, default=None, help="film the agent into this folder")
+    parser.add_argument("--clips", type=int, default=4, help="videos, each under another z")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of play, per video at most")
     known = parser.parse_args(arguments)
+    if known.video is not None:
+        _film(known)
+        return
     result = rle.eval(
         known.run, known.episodes, step=known.step, greedy=known.greedy, seed=known.seed
     )
@@ -99,6 +106,20 @@ def _eval(arguments: Sequence[str]) -> None:
         f"(checkpoint at {result.checkpoint_step:,} steps, "
         f"{'greedy' if result.greedy else 'sampled'} actions)"
     )
+
+
+def _film(known: argparse.Namespace) -> None:
+    films = rle.film(
+        known.run,
+        known.video,
+        clips=known.clips,
+        seconds=known.seconds,
+        step=known.step,
+        greedy=known.greedy,
+        seed=known.seed,
+    )
+    for clip in films:
+        print(f"{clip.path}: score {clip.score:,.0f}")
 
 
 def _study(arguments: Sequence[str]) -> None:
@@ -133,12 +154,23 @@ def _study(arguments: Sequence[str]) -> None:
 
 
 def _report(arguments: Sequence[str]) -> None:
-    """Figures, tables and one HTML page: rle report DIR... [--out DIR]"""
+    """Figures, tables and one HTML page: rle report [DIR...] [--paper] [--out DIR]"""
     parser = _parser("report", "Figures, tables, summary.json and one self-contained report.html.")
-    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("folders", type=Path, nargs="*")
+    parser.add_argument(
+        "--paper", action="store_true", help="the paper's Atari results, with the runs beside them"
+    )
+    parser.add_argument(
+        "--intervals",
+        choices=("expanded-percentile", "percentile"),
+        default="expanded-percentile",
+        help="percentile: the plain bootstrap, too narrow with few seeds, to compare with rliable",
+    )
     parser.add_argument("--out", type=Path, default=None)
     known = parser.parse_args(arguments)
-    print(f"report: {rle.report.report(known.folders, known.out)}")
+    bootstrap = Bootstrap(method=known.intervals)
+    page = rle.report.report(known.folders, known.out, paper=known.paper, bootstrap=bootstrap)
+    print(f"report: {page}")
 
 
 def _list(arguments: Sequence[str]) -> None:

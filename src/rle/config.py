@@ -1,7 +1,7 @@
 """Every setting of a run, as frozen dataclasses that check themselves.
 
 A `RunConfig` is complete: together with the code's version it determines a run. The paper's numbers
-live in `presets.py`; the defaults here are placeholders for programs that build a config by hand.
+live in `presets`; the defaults here are placeholders for programs that build a config by hand.
 """
 
 from __future__ import annotations

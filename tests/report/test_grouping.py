@@ -107,6 +107,9 @@ def test_a_truncated_last_line_is_left_out(tmp_path: Path) -> None:
     ]
     assert method["steps"] == 1000
     assert method["measures"]["coverage"]["mean"] == 0.5
+    assert "RLE, seed 0: the last line of metrics.jsonl is cut short and left out." in notes_of(
+        page
+    )
 
 
 def test_a_damaged_run_is_left_out_and_named(tmp_path: Path) -> None:

@@ -137,3 +137,25 @@ def test_a_run_resumes_with_new_episodes_and_the_same_agent(tmp_path: Any) -> No
 def _parameters(state: dict[str, Any], trainer: Trainer) -> list[torch.Tensor]:
     saved = state["learner"]["network"]
     return [saved[name] for name, _ in trainer.network.named_parameters()]
+
+
+def test_bonuses_paid_on_the_way_are_those_computed_afterwards() -> None:
+    """The policy sees F of the previous step, so that φ has already run on every state."""
+    trainer = Trainer(atari_config("Breakout", "rle"))
+    trainer.start()
+    for _ in range(4):  # long enough for a life to be lost
+        trainer.collect()
+    strategy, rollout = trainer.strategy, trainer.rollout
+    paid = strategy.paid()
+    assert paid is not None
+    transitions = torch.arange(rollout.reward.numel())
+    afterwards = strategy.bonus(
+        rollout.next_observation_at(transitions), rollout.latent[:-1].flatten(0, 1)
+    )
+    torch.testing.assert_close(paid.flatten(0, 1), afterwards, rtol=1e-4, atol=1e-5)
+    trainer.task.close()
+
+
+def test_precision_is_settled_and_recorded(tmp_path: Any) -> None:
+    run = train_config(atari_config("Pong", "none", total_steps=32), tmp_path / "run", quiet=True)
+    assert run.config().network.precision in ("float32", "bfloat16")

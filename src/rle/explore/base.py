@@ -79,6 +79,13 @@ class Strategy:
         """
         raise NotImplementedError
 
+    def paid(self) -> Tensor | None:
+        """Unscaled bonuses `[T, N, K]` of the rollout, if they were all computed on the way.
+
+        Where it is None, `bonus` is asked. Rows that are not real may hold anything.
+        """
+        return None
+
     def warm_up(self, rollout: int, next_observation: Tensor) -> None:
         """Take in observations `[B, ...]` of random actions; a rollout may come in several pieces."""
 
@@ -101,6 +108,9 @@ class Strategy:
 
     def after_update(self, network: ActorCritic) -> None:
         """All gradient steps of the iteration were made."""
+
+    def serve(self, num_envs: int) -> None:
+        """Get ready for another number of environments than in training; `start` comes next."""
 
     def reseed(self, seed: int) -> None:
         """Take all later randomness from `seed`: evaluation has generators of its own."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from rle.explore.base import Strategy
+from rle.explore.rle import RandomLatentExploration
 from rle.nets.actor_critic import ActorCritic
 from rle.tasks.base import State, Step
 
@@ -99,6 +100,10 @@ class Mixture(Strategy):
         for part in self.parts.values():
             part.after_update(network)
 
+    def serve(self, num_envs: int) -> None:
+        for part in self.parts.values():
+            part.serve(num_envs)
+
     def reseed(self, seed: int) -> None:
         for part in self.parts.values():
             part.reseed(seed)
@@ -118,6 +123,12 @@ class Mixture(Strategy):
     def load_state_dict(self, state: State) -> None:
         for name, part in self.parts.items():
             part.load_state_dict(state[name])
+
+
+def latent_strategy(strategy: Strategy) -> RandomLatentExploration | None:
+    """The part of a strategy that follows latents, if it has one."""
+    parts = strategy.parts.values() if isinstance(strategy, Mixture) else [strategy]
+    return next((part for part in parts if isinstance(part, RandomLatentExploration)), None)
 
 
 def _joined(tensors: list[Tensor | None]) -> Tensor | None:

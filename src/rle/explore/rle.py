@@ -98,6 +98,9 @@ class RandomLatentExploration(Strategy):
         self._latent = torch.zeros(num_envs, self.latent_size, device=device)
         self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=device)
         self._fresh = torch.zeros(0)
+        self._pinned: Tensor | None = None
+        self._on_the_way: list[tuple[Tensor, Tensor | None, Tensor]] = []
+        """Features, which of them are real, and F of the rollout's steps, where the policy sees F."""
         self._initial_features = self._feature_vector()
         self._time = 0
 
@@ -110,7 +113,20 @@ class RandomLatentExploration(Strategy):
             offsets = torch.randint(0, period, (self._num_envs,), generator=self._generator)
             self._countdown -= offsets.to(self.device)
 
+    def serve(self, num_envs: int) -> None:
+        self._num_envs = num_envs
+        self._latent = torch.zeros(num_envs, self.latent_size, device=self.device)
+        self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=self.device)
+        self._pinned = None
+
+    def pin(self, latents: Tensor) -> None:
+        """Let every environment follow its one of `latents` `[N, d]` from the next `start` on."""
+        self.serve(len(latents))
+        self._pinned = latents
+
     def _draw(self, steps: int) -> Tensor:
+        if self._pinned is not None:
+            return self._pinned.expand(steps, -1, -1)
         return self._law((steps, self._num_envs, self.config.dimension), self._generator)
 
     def draw(self, steps: int) -> None:
@@ -133,7 +149,11 @@ class RandomLatentExploration(Strategy):
         latent, fresh = self._latent, self._fresh[self._time]
         self._time += 1
         if self.config.condition_on_bonus:
-            earned = self._reward(step.next_observation, latent)
+            features = self.features(step.next_observation)
+            earned = self._reward_of_features(features, latent)
+            if not torch.compiler.is_compiling():
+                # A compiled rollout has no lists; there φ is so small that it may run twice.
+                self._on_the_way.append((features, step.real, earned))
             if step.real is not None:
                 earned = torch.where(step.real[:, None], earned, latent[:, -1:])
             latent = torch.cat([latent[:, :-1], earned], -1)
@@ -143,11 +163,8 @@ class RandomLatentExploration(Strategy):
         self._countdown = torch.where(switch, self.config.resample_every, countdown)
         return switch[:, None]
 
-    def _reward(self, observation: Tensor, latent: Tensor) -> Tensor:
-        """F `[B, 1]`, without touching the statistics."""
-        return self._reward_of_features(self.features(observation), latent)
-
     def _reward_of_features(self, features: Tensor, latent: Tensor) -> Tensor:
+        """F `[B, 1]`, without touching the statistics."""
         z = latent[..., : self.config.dimension]
         reward = random_reward(features, z, self._mean, self._deviation, self.config.unit_norm)
         return reward[..., None]
@@ -159,6 +176,17 @@ class RandomLatentExploration(Strategy):
         if self.config.standardise:
             self._seen.update(features)
         return self._reward_of_features(features, latent)
+
+    def begin_rollout(self, network: ActorCritic) -> None:
+        self._on_the_way.clear()
+
+    def paid(self) -> Tensor | None:
+        if not (self._on_the_way and self.streams):
+            return None
+        for features, real, _ in self._on_the_way:
+            if self.config.standardise:
+                self._seen.update(features if real is None else features[real])
+        return torch.stack([earned for _, _, earned in self._on_the_way])
 
     @torch.no_grad()
     def warm_up(self, rollout: int, next_observation: Tensor) -> None:

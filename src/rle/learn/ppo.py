@@ -191,7 +191,12 @@ class PPO:
         """Unscaled bonuses `[T, N, K]`; 0 in rows that are no transitions."""
         latent = rollout.latent[:-1].flatten(0, 1)
         real = rollout.real
-        if not strategy.streams:
+        paid = strategy.paid()
+        if paid is not None:
+            bonus = paid.flatten(0, 1)
+            if real is not None:
+                bonus = bonus * real.flatten()[:, None]
+        elif not strategy.streams:
             bonus = latent.new_zeros(len(latent), 0)
         elif real is None and self.config.micro_batch is None:
             bonus = strategy.bonus(rollout.next_observation().flatten(0, 1), latent)

@@ -3,83 +3,97 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from rle.config import require
 from rle.errors import UsageError
-from rle.report.curves import curve_figures
-from rle.report.figures import Figure
-from rle.report.measures import (
-    ALL_MEASURES,
-    Diversities,
-    TaskMeasures,
-    measure_task,
-    reference_method,
-)
+from rle.report.latex import to_latex
+from rle.report.measures import TaskMeasures, measure_task
 from rle.report.methods import TaskGroup, group_runs
-from rle.report.page import Page, Section, render
-from rle.report.pictures import Problems, attempt
+from rle.report.overview import facts, make_page
+from rle.report.page import Section, render
+from rle.report.paper import PAPER_LABELS
+from rle.report.paper_section import paper_section
 from rle.report.plots import save_figure
-from rle.report.records import RunRecord, find_runs, is_fourroom, read_run
-from rle.report.reward_maps import reward_figure
-from rle.report.style import LineStyle, assign_styles, file_name, steps_text
+from rle.report.records import RunRecord, find_runs, read_run
+from rle.report.style import assign_styles
+from rle.report.suite_results import measure_suite
+from rle.report.suite_section import suite_section, suite_summary
+from rle.report.suites import find_suites
 from rle.report.summary import interval_method, task_summary, without_nan
-from rle.report.tables import (
-    Table,
-    differences_table,
-    measures_table,
-    runs_table,
-    settings_table,
-    to_csv,
-)
-from rle.report.trajectories import measure_diversity
-from rle.report.trajectory_maps import trajectory_figure
-from rle.report.visit_maps import every_seed_figure, visit_figure
-from rle.report.wording import headline, plural, task_description, task_title
+from rle.report.tables import to_csv
+from rle.report.task_section import task_section
+from rle.stats import DEFAULT_BOOTSTRAP, Bootstrap
 
 PAGE = "report.html"
 SUMMARY = "summary.json"
 FIGURES = "figures"
 TABLES = "tables"
+PAPER_FOLDER = "paper-report"
+"""Where the report goes when it is of the paper alone."""
+MOST_SECTIONS = 12
+"""The tasks of a larger suite are shown together only: nobody reads 57 sections."""
 
 
-def report(paths: Sequence[Path | str], out: Path | str | None = None) -> Path:
+def report(
+    paths: Sequence[Path | str] = (),
+    out: Path | str | None = None,
+    *,
+    paper: bool = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> Path:
     """Compare all runs below `paths`; returns the path of the page that shows them.
 
     Args:
         paths: run directories, or folders that hold some at any depth.
         out: where to write `report.html`, `summary.json`, `figures/` (SVG and PNG) and `tables/`
-            (CSV); by default `report` in the first of `paths`.
+            (CSV and LaTeX); by default `report` in the first of `paths`, or `paper-report`.
+        paper: whether to rebuild the paper's Atari results and set the runs beside them; `paths`
+            may then be empty.
+        bootstrap: how intervals are made; the report says which method it was.
 
     """
-    require(len(paths) > 0, "no folder was given: name a run directory or a folder of runs.")
+    require(
+        len(paths) > 0 or paper,
+        "no folder was given: name a run directory or a folder of runs, or ask for --paper.",
+    )
     roots = [Path(path) for path in paths]
-    folder = roots[0] / "report" if out is None else Path(out)
-    records, left_out = _read_all(roots)
+    default = roots[0] / "report" if roots else Path(PAPER_FOLDER)
+    folder = default if out is None else Path(out)
+    records, left_out = _read_all(roots) if roots else ([], [])
     groups = group_runs(records)
-    styles = assign_styles(method.label for group in groups for method in group.methods)
     _make_folders(folder)
-    sections, results = [], {}
-    for group in groups:
-        section, results[group.task] = _report_task(group, styles, folder)
-        sections.append(section)
-    facts = _facts(groups, paths, out)
-    page = _page(groups, sections, results, facts, left_out)
+    sections, measured, more = _sections(groups, paper, bootstrap)
+    for section in sections:
+        _write_section(section, folder)
+    arguments = [
+        *map(str, paths),
+        *(["--paper"] if paper else []),
+        *(
+            []
+            if bootstrap.method == DEFAULT_BOOTSTRAP.method
+            else ["--intervals", bootstrap.method]
+        ),
+        *([] if out is None else ["--out", str(out)]),
+    ]
+    said = facts(groups, arguments, bootstrap)
+    page = make_page(groups, sections, measured, said, left_out, bootstrap)
     notes = {section.task: list(section.notes) for section in sections}
     summary = {
-        "made": dict(facts),
-        "intervals": interval_method(),
-        "notes": left_out,
+        "made": dict(said),
+        "intervals": interval_method(bootstrap),
+        "notes": list(page.notes),
         "tasks": {
-            group.task: task_summary(group, results[group.task], notes[group.task])
+            group.task: task_summary(
+                group,
+                measured[group.task],
+                notes.get(group.task, [*group.notes, *measured[group.task].notes]),
+            )
             for group in groups
         },
+        **more,
     }
     text = json.dumps(without_nan(summary), indent=2, ensure_ascii=False, allow_nan=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
@@ -110,144 +124,41 @@ def _make_folders(folder: Path) -> None:
         ) from error
 
 
-def _report_task(
-    group: TaskGroup, styles: dict[str, LineStyle], folder: Path
-) -> tuple[Section, TaskMeasures]:
-    """Draw and measure one task, and write its files."""
-    problems = Problems()
-    diversities = _diversities(group, problems)
-    results = measure_task(group, diversities)
-    figures: list[Figure] = [*curve_figures(group, styles)]
-    if is_fourroom(group.task):
-        reference = reference_method(group)
-        pictures = [
-            visit_figure(group, problems),
-            every_seed_figure(group, problems),
-            trajectory_figure(group, problems),
-            *(reward_figure(m, m is not reference, problems) for m in group.methods),
-        ]
-        figures += [picture for picture in pictures if picture is not None]
-    identity = file_name(group.task)
-    for figure in figures:
-        save_figure(figure, folder / FIGURES, f"{identity}-{figure.name}")
-    shown = [measures_table(group, results), differences_table(results)]
-    tables = [table for table in shown if table is not None]
-    folded = [runs_table(group, diversities), settings_table(group)]
-    for table in (*tables, *folded):
-        _write_table(table, folder / TABLES / f"{identity}-{table.name}.csv")
-    section = Section(
-        identity=identity,
-        task=group.task,
-        title=task_title(group.task),
-        description=task_description(group.task),
-        headline=headline(group, results),
-        notes=tuple(dict.fromkeys([*group.notes, *results.notes, *problems.sentences()])),
-        tables=tuple(tables),
-        folded_tables=tuple(folded),
-        figures=tuple(figures),
-    )
-    return section, results
+def _sections(
+    groups: list[TaskGroup], paper: bool, bootstrap: Bootstrap
+) -> tuple[list[Section], dict[str, TaskMeasures], dict[str, Any]]:
+    """All sections, the numbers of every task, and what else the summary holds."""
+    labels = [method.label for group in groups for method in group.methods]
+    styles = assign_styles([*labels, *(PAPER_LABELS.values() if paper else [])])
+    suites = find_suites(groups)
+    together = {g.task for s in suites if len(s.groups) > MOST_SECTIONS for g in s.groups}
+    measured: dict[str, TaskMeasures] = {}
+    of_tasks: list[Section] = []
+    for group in groups:
+        if group.task in together:
+            measured[group.task] = measure_task(group, {}, bootstrap)
+        else:
+            section, measured[group.task] = task_section(group, styles, bootstrap)
+            of_tasks.append(section)
+    first: list[Section] = []
+    more: dict[str, Any] = {}
+    if paper:
+        section, more["paper"] = paper_section(groups, measured, styles)
+        first.append(section)
+    for suite in suites:
+        results = measure_suite(suite, bootstrap)
+        alone = suite.groups[0].task in together
+        section = suite_section(results, measured, styles, bootstrap, with_details=alone)
+        more.setdefault("suites", {})[suite.name] = suite_summary(results, section.notes)
+        first.append(section)
+    return [*first, *of_tasks], measured, more
 
 
-def _write_table(table: Table, path: Path) -> None:
-    path.write_text(to_csv(table), encoding="utf-8")
-
-
-def _diversities(group: TaskGroup, problems: Problems) -> Diversities:
-    if not is_fourroom(group.task):
-        return {}
-    found = {}
-    for run in group.runs:
-        if run.directory.checkpoint_steps():
-            measure = partial(measure_diversity, run)
-            diversity = attempt(run, "trajectory diversity", problems, measure)
-            if diversity is not None:
-                found[run.name] = diversity
-    return found
-
-
-def _facts(
-    groups: list[TaskGroup], paths: Sequence[Path | str], out: Path | str | None
-) -> tuple[tuple[str, str], ...]:
-    """How the report came about."""
-    command = ["rle", "report", *map(str, paths), *([] if out is None else ["--out", str(out)])]
-    metas = [run.meta for group in groups for run in group.runs]
-    try:
-        version = metadata.version("random-latent-exploration")
-    except metadata.PackageNotFoundError:
-        version = "not installed"
-    started = sorted(str(meta["started"]) for meta in metas if "started" in meta)
-    facts = [
-        ("Command", shlex.join(command)),
-        ("Made on", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
-        ("Made with", f"random-latent-exploration {version}"),
-        ("Runs used", "; ".join(_versions(metas)) or "versions not recorded"),
-    ]
-    if started:
-        facts.append(
-            ("Trained", " to ".join(dict.fromkeys(s[:10] for s in (started[0], started[-1]))))
-        )
-    return tuple(facts)
-
-
-def _versions(metas: list[dict[str, Any]]) -> list[str]:
-    """The different sets of versions that runs were made with."""
-    seen = []
-    for meta in metas:
-        versions = meta.get("versions", {})
-        named = [f"{package} {version}" for package, version in versions.items()]
-        commit = (meta.get("git") or {}).get("commit")
-        if commit:
-            changed = " with changes" if meta["git"].get("changed") else ""
-            named.append(f"commit {commit[:10]}{changed}")
-        seen.append(", ".join([f"Python {meta.get('python', 'unknown')}", *named]))
-    return list(dict.fromkeys(seen))
-
-
-def _page(
-    groups: list[TaskGroup],
-    sections: list[Section],
-    results: dict[str, TaskMeasures],
-    facts: tuple[tuple[str, str], ...],
-    left_out: list[str],
-) -> Page:
-    used = {measure for group in groups for measure in results[group.task].measures}
-    labels = dict.fromkeys(method.label for group in groups for method in group.methods)
-    seeds = {len(method.runs) for group in groups for method in group.methods}
-    steps = {method.steps for group in groups for method in group.methods}
-    number = sum(len(group.runs) for group in groups)
-    interval = interval_method()
-    return Page(
-        title=f"Exploration report: {sections[0].title}"
-        if len(sections) == 1
-        else f"Exploration report: {len(sections)} tasks",
-        intro=(
-            f"This page compares {_list_of(labels)} on {plural(len(groups), 'task')}, from "
-            f"{plural(number, 'run')} with {_range(seeds, str)} seeds per method and "
-            f"{_range(steps, steps_text)} training steps per run. Each task has a table of what "
-            "was measured, curves over training and, for grid worlds, pictures of where the agents "
-            "went. Click a heading to sort a table; point at a curve to read its values."
-        ),
-        facts=facts,
-        notes=tuple(left_out),
-        sections=tuple(sections),
-        definitions=tuple(measure for measure in ALL_MEASURES if measure in used),
-        interval=(
-            f"{100 * interval['level']:.0f} % confidence intervals of means and of differences of "
-            f"means over seeds: {interval['description']}, {interval['resamples']} resamples. "
-            "Where every seed sits at the same end of a scale from 0 to 1, the limit is the exact "
-            "binomial one. A method with a single seed has no interval."
-        ),
-    )
-
-
-def _range(values: set[int], text: Any) -> str:
-    texts = list(dict.fromkeys(text(value) for value in (min(values), max(values))))
-    return " to ".join(texts)
-
-
-def _list_of(labels: dict[str, None]) -> str:
-    names = list(labels)
-    if len(names) > 6:
-        return f"{len(names)} methods"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def _write_section(section: Section, folder: Path) -> None:
+    """The files of a section, whose names begin with its identity."""
+    for figure in section.figures:
+        save_figure(figure, folder / FIGURES, f"{section.identity}-{figure.name}")
+    for table in (*section.tables, *section.folded_tables):
+        name = f"{section.identity}-{table.name}"
+        (folder / TABLES / f"{name}.csv").write_text(to_csv(table), encoding="utf-8")
+        (folder / TABLES / f"{name}.tex").write_text(to_latex(table, name), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,10 +11,17 @@ from rle.report.measures import MAX_ENTROPY
 from rle.report.methods import Method, TaskGroup
 from rle.report.records import GOAL_TASK, is_fourroom
 from rle.report.style import LineStyle
-from rle.stats import aggregate_curve, align_curves, mean
+from rle.stats import Bootstrap, aggregate_curve, align_curves, mean
 
-POINTS = 121
-"""Points per curve; more cannot be seen."""
+
+@dataclass(frozen=True)
+class CurveDrawing:
+    """How curves are computed."""
+
+    bootstrap: Bootstrap
+    points: int = 121
+    """Points per curve; more cannot be seen."""
+
 
 BAND = (
     "Lines are means over seeds; bands are 95 % confidence intervals of the mean, point by point."
@@ -27,13 +34,15 @@ MOST_BANDS = 6
 """More bands than this hide the curves."""
 
 
-def curve_figures(group: TaskGroup, styles: dict[str, LineStyle]) -> list[CurveFigure]:
+def curve_figures(
+    group: TaskGroup, styles: dict[str, LineStyle], draw: CurveDrawing
+) -> list[CurveFigure]:
     """The curves of a task, each with every method."""
     figures = []
     if is_fourroom(group.task):
-        figures += [_coverage(group, styles), _entropy(group, styles)]
+        figures += [_coverage(group, styles, draw), _entropy(group, styles, draw)]
     if not is_fourroom(group.task) or group.task == GOAL_TASK:
-        figures.append(_score(group, styles))
+        figures.append(_score(group, styles, draw))
     return [_without_bands(figure) for figure in figures if figure.series]
 
 
@@ -44,8 +53,8 @@ def _without_bands(figure: CurveFigure) -> CurveFigure:
     return replace(figure, bands=False, caption=figure.caption.replace(BAND, NO_BAND))
 
 
-def _coverage(group: TaskGroup, styles: dict[str, LineStyle]) -> CurveFigure:
-    series, notes = _series(group, "coverage", styles, (0.0, 1.0))
+def _coverage(group: TaskGroup, styles: dict[str, LineStyle], draw: CurveDrawing) -> CurveFigure:
+    series, notes = _series(group, "coverage", styles, (0.0, 1.0), draw)
     return CurveFigure(
         name="coverage",
         title="Coverage over training",
@@ -58,8 +67,8 @@ def _coverage(group: TaskGroup, styles: dict[str, LineStyle]) -> CurveFigure:
     )
 
 
-def _entropy(group: TaskGroup, styles: dict[str, LineStyle]) -> CurveFigure:
-    series, notes = _series(group, "visitation_entropy", styles, (0.0, MAX_ENTROPY))
+def _entropy(group: TaskGroup, styles: dict[str, LineStyle], draw: CurveDrawing) -> CurveFigure:
+    series, notes = _series(group, "visitation_entropy", styles, (0.0, MAX_ENTROPY), draw)
     return CurveFigure(
         name="visitation-entropy",
         title="Visitation entropy over training",
@@ -76,9 +85,9 @@ def _entropy(group: TaskGroup, styles: dict[str, LineStyle]) -> CurveFigure:
     )
 
 
-def _score(group: TaskGroup, styles: dict[str, LineStyle]) -> CurveFigure:
+def _score(group: TaskGroup, styles: dict[str, LineStyle], draw: CurveDrawing) -> CurveFigure:
     goal = group.task == GOAL_TASK
-    series, notes = _series(group, "score", styles, (0.0, 1.0) if goal else None)
+    series, notes = _series(group, "score", styles, (0.0, 1.0) if goal else None, draw)
     if goal:
         return CurveFigure(
             name="success",
@@ -99,13 +108,14 @@ def _score(group: TaskGroup, styles: dict[str, LineStyle]) -> CurveFigure:
         caption=f"Mean return of the last 128 training episodes. {BAND}",
         y_label="return of an episode",
         series=series,
-        limits=_limits(series),
+        limits=value_limits(series),
         digits=2,
         notes=notes,
     )
 
 
-def _limits(series: tuple[Series, ...]) -> tuple[float, float]:
+def value_limits(series: tuple[Series, ...]) -> tuple[float, float]:
+    """The range of an axis that shows all of the curves and their bands."""
     parts = [part for s in series for part in (s.values, s.low, s.high) if part is not None]
     if not parts:
         return (0.0, 1.0)
@@ -121,11 +131,12 @@ def _series(
     key: str,
     styles: dict[str, LineStyle],
     bounds: tuple[float, float] | None,
+    draw: CurveDrawing,
 ) -> tuple[tuple[Series, ...], tuple[str, ...]]:
     series: list[Series] = []
     notes: list[str] = []
     for method in group.methods:
-        drawn = method_series(method, key, styles[method.label], bounds)
+        drawn = method_series(method, key, styles[method.label], bounds, draw)
         if drawn is not None:
             series.append(drawn[0])
             notes.extend(drawn[1])
@@ -133,21 +144,19 @@ def _series(
 
 
 def method_series(
-    method: Method, key: str, style: LineStyle, bounds: tuple[float, float] | None
+    method: Method,
+    key: str,
+    style: LineStyle,
+    bounds: tuple[float, float] | None,
+    draw: CurveDrawing,
 ) -> tuple[Series, tuple[str, ...]] | None:
     """One method's mean and band, with notes; None if no run has a finite value."""
-    curves = []
-    for run in method.runs:
-        if key in run.curves:
-            steps, values = run.curves[key]
-            finite = np.isfinite(values)
-            if finite.any():
-                curves.append((steps[finite], values[finite]))
+    curves = finite_curves(method, key)
     if not curves:
         return None
     seeds = f"{len(curves)} seed{'s' if len(curves) > 1 else ''}"
-    aligned = align_curves(method.label, {method.runs[0].task: curves}, _grid(curves))
-    band = aggregate_curve(mean, aligned)
+    aligned = align_curves(method.label, {method.runs[0].task: curves}, _grid(curves, draw.points))
+    band = aggregate_curve(mean, aligned, draw.bootstrap)
     low = high = None
     if np.isfinite(band.low).all():
         low, high = band.low, band.high
@@ -164,10 +173,22 @@ def method_series(
     return Series(label, style, aligned.steps, band.point, low, high), notes
 
 
-def _grid(curves: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
+def finite_curves(method: Method, key: str) -> list[tuple[FloatArray, FloatArray]]:
+    """The curves of a method's runs without the values that are NaN or infinite."""
+    curves = []
+    for run in method.runs:
+        if key in run.curves:
+            steps, values = run.curves[key]
+            finite = np.isfinite(values)
+            if finite.any():
+                curves.append((steps[finite], values[finite]))
+    return curves
+
+
+def _grid(curves: list[tuple[FloatArray, FloatArray]], points: int) -> FloatArray:
     """Recorded steps of the longest run, from where every run has a value, evenly thinned."""
     longest = max((steps for steps, _ in curves), key=lambda steps: steps[-1])
     start = max(steps[0] for steps, _ in curves)
     recorded: FloatArray = longest[longest >= start]
-    kept = np.linspace(0, len(recorded) - 1, min(POINTS, len(recorded))).round().astype(int)
+    kept = np.linspace(0, len(recorded) - 1, min(points, len(recorded))).round().astype(int)
     return np.asarray(recorded[kept], dtype=np.float64)

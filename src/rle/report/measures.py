@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rle.report.methods import Method, TaskGroup
 from rle.report.records import GOAL_TASK, RunRecord, is_fourroom
 from rle.report.trajectories import LATENTS, PERIOD, REPEATS, Diversity
-from rle.stats import DEFAULT_BOOTSTRAP, Interval, difference_interval, mean_interval
+from rle.stats import Bootstrap, Interval, difference_interval, mean_interval
 from rle.tasks import fourroom
 
 MAX_ENTROPY = math.log(int(fourroom.free_cells().sum()))
@@ -137,7 +137,7 @@ class TaskMeasures:
     notes: tuple[str, ...]
 
 
-def measure_task(group: TaskGroup, diversities: Diversities) -> TaskMeasures:
+def measure_task(group: TaskGroup, diversities: Diversities, bootstrap: Bootstrap) -> TaskMeasures:
     """Every measure of every method of a task, and the differences between RLE and the others."""
     measures = measures_of(group.task)
     estimates: dict[str, dict[str, Estimate]] = {}
@@ -147,7 +147,7 @@ def measure_task(group: TaskGroup, diversities: Diversities) -> TaskMeasures:
         for measure in measures:
             values = _values(method, measure, diversities)
             if values:
-                interval = _mean(list(values.values()), measure)
+                interval = _mean(list(values.values()), measure, bootstrap)
                 estimates[method.label][measure.key] = Estimate(values, interval)
             missing = [str(run.seed) for run in method.runs if run.seed not in values]
             # Where no run has a value the table shows a dash; where some have, the mean hides it.
@@ -155,14 +155,17 @@ def measure_task(group: TaskGroup, diversities: Diversities) -> TaskMeasures:
                 seeds = f"seed{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
                 notes.append(f"{method.label}: no value of {measure.label.lower()} for {seeds}.")
     return TaskMeasures(
-        measures, estimates, tuple(_differences(group, measures, estimates)), tuple(notes)
+        measures,
+        estimates,
+        tuple(_differences(group, measures, estimates, bootstrap)),
+        tuple(notes),
     )
 
 
-def _mean(values: list[float], measure: Measure) -> Interval:
+def _mean(values: list[float], measure: Measure, bootstrap: Bootstrap) -> Interval:
     if measure.inferred:
-        return mean_interval(values, measure.bounds)
-    return Interval(sum(values) / len(values), None, None, DEFAULT_BOOTSTRAP.level, "none", 0)
+        return mean_interval(values, measure.bounds, bootstrap)
+    return Interval(sum(values) / len(values), None, None, bootstrap.level, "none", 0)
 
 
 def value_of(run: RunRecord, measure: Measure, diversities: Diversities) -> float | None:
@@ -171,6 +174,7 @@ def value_of(run: RunRecord, measure: Measure, diversities: Diversities) -> floa
     sources: dict[str, Callable[[], float | None]] = {
         SUCCESS.key: lambda: run.success,
         RATE.key: lambda: run.rate,
+        SCORE.key: lambda: run.score,
         BETWEEN.key: lambda: diversity.between if diversity else None,
         WITHIN.key: lambda: diversity.within if diversity else None,
     }
@@ -179,7 +183,9 @@ def value_of(run: RunRecord, measure: Measure, diversities: Diversities) -> floa
 
 def _values(method: Method, measure: Measure, diversities: Diversities) -> dict[int, float]:
     values = {run.seed: value_of(run, measure, diversities) for run in method.runs}
-    return {seed: value for seed, value in values.items() if value is not None}
+    return {
+        seed: value for seed, value in values.items() if value is not None and math.isfinite(value)
+    }
 
 
 def reference_method(group: TaskGroup) -> Method | None:
@@ -191,6 +197,7 @@ def _differences(
     group: TaskGroup,
     measures: tuple[Measure, ...],
     estimates: dict[str, dict[str, Estimate]],
+    bootstrap: Bootstrap,
 ) -> list[Difference]:
     reference = reference_method(group)
     if reference is None:
@@ -206,6 +213,7 @@ def _differences(
                 list(ours[measure.key].values.values()),
                 list(theirs[measure.key].values.values()),
                 measure.bounds,
+                bootstrap,
             )
             for measure in measures
             if measure.compared and measure.key in ours and measure.key in theirs

@@ -47,7 +47,7 @@ for (const box of document.querySelectorAll(".chart-box")) {
     cursor.setAttribute("x2", x);
     cursor.setAttribute("visibility", "visible");
     const lines = [document.createElement("div")];
-    lines[0].textContent = `${step.toLocaleString("en").replaceAll(",", "\u202f")} steps`;
+    lines[0].textContent = `${step.toLocaleString("en").replaceAll(",", "\u202f")} ${data.unit}`;
     for (const series of data.series) {
       const at = nearest(series.steps, step);
       const line = document.createElement("div");

@@ -9,20 +9,20 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from rle.report import svg
+from rle.report import svg, svg_charts
 from rle.report.figures import Figure
-from rle.report.measures import Measure
 from rle.report.style import DASH, steps_text
 from rle.report.tables import Table
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """All there is to show of one task."""
+    """All there is to show of one task, of one suite, or of the paper."""
 
     identity: str
     """Of the section in the page, and the beginning of its files' names."""
     task: str
+    """As a user types it; empty where there is no such name."""
     title: str
     description: str
     headline: str
@@ -42,7 +42,8 @@ class Page:
     """What was used to make it: names and values."""
     notes: tuple[str, ...]
     sections: tuple[Section, ...]
-    definitions: tuple[Measure, ...]
+    definitions: tuple[tuple[str, str], ...]
+    """Names of measures and what they mean."""
     interval: str
 
 
@@ -67,6 +68,10 @@ def _helpers() -> dict[str, Any]:
         "panel_svg": svg.panel_svg,
         "curve_svg": svg.curve_svg,
         "curve_data": svg.curve_data,
+        "whole_frame": svg.WHOLE,
+        "small_frame": svg.SMALL,
+        "estimates_svg": svg_charts.estimates_svg,
+        "bars_svg": svg_charts.bars_svg,
         "scale_gradient": svg.scale_gradient,
         "steps_text": steps_text,
         "dash": DASH,

@@ -12,10 +12,19 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import FuncFormatter
 
-from rle.report.figures import ColourScale, CurveFigure, Figure, Panel, PanelFigure
-from rle.report.style import LineStyle, steps_text
+from rle.report.curve_plots import draw_curves, draw_grid
+from rle.report.estimate_plots import draw_bars, draw_estimates
+from rle.report.figures import (
+    BarFigure,
+    ColourScale,
+    CurveFigure,
+    EstimateFigure,
+    Figure,
+    GridFigure,
+    Panel,
+    PanelFigure,
+)
 from rle.tasks import fourroom
 
 FLOOR = "#FFFFFF"
@@ -41,54 +50,19 @@ _SETTINGS: dict[Any, Any] = {
 def save_figure(figure: Figure, folder: FilePath, name: str) -> None:
     """Write `name`.svg and `name`.png into `folder`."""
     with matplotlib.rc_context(_SETTINGS):
-        canvas = _draw_panels(figure) if isinstance(figure, PanelFigure) else _draw_curves(figure)
+        match figure:
+            case PanelFigure():
+                canvas = _draw_panels(figure)
+            case CurveFigure():
+                canvas = draw_curves(figure)
+            case GridFigure():
+                canvas = draw_grid(figure)
+            case EstimateFigure():
+                canvas = draw_estimates(figure)
+            case BarFigure():
+                canvas = draw_bars(figure)
         canvas.savefig(folder / f"{name}.svg", metadata={"Date": None})
         canvas.savefig(folder / f"{name}.png", dpi=RESOLUTION)
-
-
-def _draw_curves(figure: CurveFigure) -> Canvas:
-    canvas = Canvas(figsize=(5.6, 3.7), layout="constrained")
-    axes = canvas.add_subplot()
-    for series in figure.series:
-        style = _line(series.style)
-        axes.plot(series.steps, series.values, label=series.label, linewidth=1.8, **style)
-        if figure.bands and series.low is not None and series.high is not None:
-            axes.fill_between(
-                series.steps,
-                series.low,
-                series.high,
-                color=series.style.colour,
-                alpha=0.18,
-                linewidth=0,
-            )
-    if figure.ceiling is not None:
-        value, name = figure.ceiling
-        axes.axhline(value, color="#777777", linewidth=0.8, linestyle=(0, (2, 2)))
-        axes.annotate(
-            name, (0, value), (4, -2), textcoords="offset points", va="top", color="#555555", size=8
-        )
-    low, high = figure.limits
-    # A curve along the edge of the scale must not be cut in half.
-    edge = 0.015 * (high - low)
-    axes.set_ylim(low - edge, high + edge)
-    axes.set_xlim(0, max(series.steps[-1] for series in figure.series))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda steps, _: steps_text(steps)))
-    axes.set_xlabel("training steps")
-    axes.set_ylabel(figure.y_label)
-    axes.set_title(figure.title, fontsize=10)
-    axes.grid(color="#DDDDDD", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    columns = 1 if len(figure.series) < 4 else 2 if len(figure.series) < 9 else 3
-    canvas.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
-    return canvas
-
-
-def _line(style: LineStyle) -> dict[str, Any]:
-    return {
-        "color": style.colour,
-        "linestyle": (0, style.dashes) if style.dashes else "solid",
-    }
 
 
 class _Sheet:

@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from rle.config import require
 from rle.errors import UsageError
+from rle.report.reading import last_lines, thinned_lines
 from rle.report.style import steps_text
-from rle.runs.directory import CONFIG, META, METRICS, RunDirectory, read_lines
+from rle.runs.directory import CONFIG, EPISODES, META, METRICS, RunDirectory
+from rle.runs.episodes import WINDOW
 from rle.tasks import fourroom
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,11 +47,14 @@ class RunRecord:
     """Steps made."""
     finished: bool
     curves: dict[str, tuple[FloatArray, FloatArray]]
-    """Steps and values of each of `CURVES` that was recorded; values may be NaN."""
+    """Steps and values of each of `CURVES` that was recorded, thinned; values may be NaN."""
     rate: float | None
     """Steps per second; None before the run is finished."""
     success: float | None
     """Share of the episodes that ended in the last tenth of the steps and reached the goal."""
+    score: float | None
+    """Mean score of the last 128 training episodes; NaN or infinite if one of them is. None in grid
+    worlds, and before an episode has ended."""
     notes: tuple[str, ...]
     """What a reader must know about this run; sentences without the run's name."""
 
@@ -114,6 +119,9 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
     curves, last, notes = _read_metrics(directory.path)
     finished = directory.finished()
     step = int(last.get("step", 0))
+    score = None if is_fourroom(task) else score_at_end(directory.path / EPISODES)
+    if score is not None and not math.isfinite(score):
+        notes.append("the score of its last episodes is NaN or infinite and cannot be averaged.")
     if finished is None:
         notes.append(f"not finished: {steps_text(step)} of {steps_text(total)} steps so far.")
     return RunRecord(
@@ -129,6 +137,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
         curves=curves,
         rate=None if finished is None else float(finished["steps_per_second"]),
         success=success_at_end(directory.episodes(), step) if task == GOAL_TASK else None,
+        score=score,
         notes=tuple(notes),
     )
 
@@ -149,15 +158,18 @@ def _read_metrics(
 ) -> tuple[dict[str, tuple[FloatArray, FloatArray]], dict[str, Any], list[str]]:
     """The curves, the last object, and what is wrong with them."""
     points: dict[str, list[tuple[float, float]]] = {key: [] for key in CURVES}
-    last: dict[str, Any] = {}
-    for last in read_lines(path / METRICS):
+    lines, cut_short = thinned_lines(path / METRICS)
+    for line in lines:
         for key in CURVES:
-            value = last.get(key)
+            value = line.get(key)
             if value is not None:
-                points[key].append((last["step"], value))
+                points[key].append((line["step"], value))
+    last = lines[-1] if lines else {}
     notes = []
     if not last:
         notes.append("has no metrics yet.")
+    if cut_short:
+        notes.append(f"the last line of {METRICS} is cut short and left out.")
     curves = {}
     for key, pairs in points.items():
         if pairs:
@@ -188,3 +200,12 @@ def success_at_end(episodes: list[dict[str, Any]], steps: int) -> float | None:
         episode["score"] > 0 for episode in episodes if episode["step"] > (1 - END_SHARE) * steps
     ]
     return sum(ended) / len(ended) if ended else None
+
+
+def score_at_end(path: Path) -> float | None:
+    """Mean score of the last 128 episodes, the rule of the paper's Atari table; None without any.
+
+    Where fewer have ended, of these. Scores are of whole games, unclipped.
+    """
+    scores = [episode["score"] for episode in last_lines(path, WINDOW)]
+    return float(np.mean(scores)) if scores else None

@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import torch
 
+from rle.explore.mixture import latent_strategy
 from rle.randomness import generator
 from rle.report.figures import ColourScale, Panel, PanelFigure, PanelGroup, Pixels
 from rle.report.methods import Method
@@ -22,7 +23,7 @@ from rle.report.pictures import (
 )
 from rle.report.records import RunRecord
 from rle.report.style import file_name, number_text, steps_text
-from rle.report.trajectories import SEED, latent_strategy, load_for_pictures
+from rle.report.trajectories import SEED, load_for_pictures
 from rle.tasks import fourroom
 
 REWARD_MAP = "RdBu_r"

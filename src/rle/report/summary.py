@@ -8,7 +8,7 @@ from typing import Any
 
 from rle.report.measures import SUCCESS, TaskMeasures, seeds_with_success
 from rle.report.methods import TaskGroup
-from rle.stats import DEFAULT_BOOTSTRAP, METHODS, Interval
+from rle.stats import METHODS, Bootstrap, Interval
 
 
 def task_summary(group: TaskGroup, results: TaskMeasures, notes: list[str]) -> dict[str, Any]:
@@ -65,14 +65,14 @@ def interval_summary(interval: Interval) -> dict[str, Any]:
     return {"mean": values.pop("point")} | values
 
 
-def interval_method() -> dict[str, Any]:
+def interval_method(bootstrap: Bootstrap) -> dict[str, Any]:
     """How the intervals were made."""
     return {
-        "level": DEFAULT_BOOTSTRAP.level,
-        "method": DEFAULT_BOOTSTRAP.method,
-        "description": METHODS[DEFAULT_BOOTSTRAP.method],
-        "resamples": DEFAULT_BOOTSTRAP.resamples,
-        "seed": DEFAULT_BOOTSTRAP.seed,
+        "level": bootstrap.level,
+        "method": bootstrap.method,
+        "description": METHODS[bootstrap.method],
+        "resamples": bootstrap.resamples,
+        "seed": bootstrap.seed,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -17,8 +17,21 @@ from rle.tasks import fourroom
 
 # A drawing this narrow is shown almost at its own size on a telephone, so that its text stays
 # readable there, and at most a third larger on a wide screen.
-WIDTH, HEIGHT = 400, 268
-LEFT, RIGHT, TOP, BOTTOM = 44, 24, 24, 40
+LEFT, RIGHT = 44, 24
+
+
+class Frame(NamedTuple):
+    """Size of a drawing, and the room above and below its axes."""
+
+    width: int
+    height: int
+    top: int
+    bottom: int
+
+
+WHOLE = Frame(400, 268, 24, 40)
+SMALL = Frame(270, 160, 8, 22)
+"""One of many: without titles of its axes."""
 
 
 @cache
@@ -96,22 +109,24 @@ def scale_gradient(scale: ColourScale) -> str:
     return f"linear-gradient(to right, {', '.join(scale.colours)})"
 
 
-def curve_svg(figure: CurveFigure) -> Markup:
+def curve_svg(figure: CurveFigure, frame: Frame = WHOLE) -> Markup:
     """Curves with bands, axes and grid; the page adds hover values from `curve_data`."""
-    low, high = figure.limits
-    longest = max(float(series.steps[-1]) for series in figure.series)
-    axes = _Axes(longest, low, high)
+    axes = _Axes(frame, _end(figure), *figure.limits)
+    width, height, top, bottom = frame
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="chart" '
-        f'aria-label="{escape(figure.title)}: {escape(figure.y_label)} over training steps">',
-        *_grid(axes, figure.y_label),
+        f'<svg viewBox="0 0 {width} {height}" role="img" class="chart" '
+        f'aria-label="{escape(figure.title)}: {escape(figure.y_label)} over '
+        f'{escape(figure.x_label)}">',
+        *_grid(axes, figure),
     ]
+    if frame is WHOLE:
+        parts += _titles(frame, figure)
     if figure.ceiling is not None:
         value, name = figure.ceiling
         y = axes.y(value)
-        parts.append(f'<line class="ceiling" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<line class="ceiling" x1="{LEFT}" x2="{width - RIGHT}" y1="{y}" y2="{y}"/>')
         parts.append(
-            f'<text class="tick" x="{WIDTH - RIGHT - 2}" y="{y + 12}" text-anchor="end">'
+            f'<text class="tick" x="{width - RIGHT - 2}" y="{y + 12}" text-anchor="end">'
             f"{escape(name)}</text>"
         )
     for series in figure.series:
@@ -132,67 +147,82 @@ def curve_svg(figure: CurveFigure) -> Markup:
             + (f' stroke-dasharray="{dashes}"' if dashes else "")
             + "/>"
         )
-    parts.append(f'<line class="cursor" y1="{TOP}" y2="{HEIGHT - BOTTOM}" visibility="hidden"/>')
+    parts.append(f'<line class="cursor" y1="{top}" y2="{height - bottom}" visibility="hidden"/>')
     parts.append("</svg>")
     return Markup("".join(parts))
+
+
+def _end(figure: CurveFigure) -> float:
+    """Where the horizontal axis ends."""
+    return max(float(series.steps[-1]) for series in figure.series)
 
 
 class _Axes:
     """Where a step and a value lie in the drawing."""
 
-    def __init__(self, longest: float, low: float, high: float) -> None:
-        self.longest, self.low, self.high = longest, low, high
+    def __init__(self, frame: Frame, longest: float, low: float, high: float) -> None:
+        self.frame, self.longest, self.low, self.high = frame, longest, low, high
 
     def x(self, step: float) -> float:
-        return round(LEFT + step / self.longest * (WIDTH - LEFT - RIGHT), 1)
+        return round(LEFT + step / self.longest * (self.frame.width - LEFT - RIGHT), 1)
 
     def y(self, value: float) -> float:
+        _, height, top, bottom = self.frame
         share = (value - self.low) / (self.high - self.low)
-        return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
+        return round(height - bottom - share * (height - top - bottom), 1)
 
     def points(self, steps: FloatArray, values: FloatArray) -> list[str]:
         return [f"{self.x(s)},{self.y(v)}" for s, v in zip(steps, values, strict=True)]
 
 
-def _grid(axes: _Axes, y_label: str) -> list[str]:
-    bottom = HEIGHT - BOTTOM
-    parts = [f'<text class="axis" x="4" y="12">{escape(y_label)}</text>']
-    y_ticks = nice_ticks(axes.low, axes.high)
+def _grid(axes: _Axes, figure: CurveFigure) -> list[str]:
+    width, height, _, below = axes.frame
+    bottom = height - below
+    count = 5 if axes.frame is WHOLE else 3
+    parts = []
+    y_ticks = nice_ticks(axes.low, axes.high, count)
     for value in y_ticks:
         y = axes.y(value)
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{y}" y2="{y}"/>')
         parts.append(
             f'<text class="tick" x="{LEFT - 6}" y="{y + 4}" text-anchor="end">'
             f"{tick_text(value, y_ticks)}</text>"
         )
-    for step in nice_ticks(0.0, axes.longest, 5):
+    x_ticks = nice_ticks(0.0, axes.longest, count)
+    for step in x_ticks:
         x = axes.x(step)
+        text = steps_text(step) if figure.x_digits is None else tick_text(step, x_ticks)
         parts.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{bottom}" y2="{bottom + 4}"/>')
         parts.append(
-            f'<text class="tick" x="{x}" y="{bottom + 16}" text-anchor="middle">'
-            f"{steps_text(step)}</text>"
+            f'<text class="tick" x="{x}" y="{bottom + 16}" text-anchor="middle">{text}</text>'
         )
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(
-        f'<text class="axis" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">'
-        "training steps</text>"
-    )
     return parts
 
 
-def curve_data(figure: CurveFigure) -> dict[str, Any]:
+def _titles(frame: Frame, figure: CurveFigure) -> list[str]:
+    middle = (LEFT + frame.width - RIGHT) / 2
+    return [
+        f'<text class="axis" x="4" y="12">{escape(figure.y_label)}</text>',
+        f'<text class="axis" x="{middle}" y="{frame.height - 6}" text-anchor="middle">'
+        f"{escape(figure.x_label)}</text>",
+    ]
+
+
+def curve_data(figure: CurveFigure, frame: Frame = WHOLE) -> dict[str, Any]:
     """What the page's script needs to show values under the pointer."""
+    whole = figure.x_digits is None
     return {
         "left": LEFT,
-        "right": WIDTH - RIGHT,
-        "width": WIDTH,
-        "longest": max(float(series.steps[-1]) for series in figure.series),
+        "right": frame.width - RIGHT,
+        "width": frame.width,
+        "longest": _end(figure),
+        "unit": "steps" if whole else figure.x_label,
         "digits": figure.digits,
         "series": [
             {
                 "label": series.label,
                 "colour": series.style.colour,
-                "steps": [int(step) for step in series.steps],
+                "steps": [int(step) for step in series.steps] if whole else _rounded(series.steps),
                 "values": _rounded(series.values),
                 "low": None if series.low is None else _rounded(series.low),
                 "high": None if series.high is None else _rounded(series.high),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rle.report.measures import (
@@ -62,19 +64,28 @@ def count(value: int, text: str | None = None) -> Cell:
 
 def number(value: float | None, digits: int) -> Cell:
     """A cell with one measured number, or none."""
+    if value is not None and not math.isfinite(value):
+        return Cell(str(value), None, (("", str(value)),))
     return Cell(number_text(value, digits), value, (("", value),))
+
+
+def interval_text(interval: Interval, digits: int) -> str:
+    """An estimate, and its limits in brackets where it has any."""
+    text = number_text(interval.point, digits)
+    if interval.low is None or interval.high is None:
+        return text
+    return f"{text} [{number_text(interval.low, digits)}, {number_text(interval.high, digits)}]"
 
 
 def estimate_cell(interval: Interval | None, digits: int, signed: bool = False) -> Cell:
     """A mean with its interval; with `signed` a difference, strong where it excludes zero."""
     if interval is None:
         return Cell(DASH, None, (("", None), ("_low", None), ("_high", None)))
-    text = number_text(interval.point, digits)
+    text = interval_text(interval, digits)
     if signed and interval.point > 0:
         text = f"+{text}"
     strong = False
     if interval.low is not None and interval.high is not None:
-        text += f" [{number_text(interval.low, digits)}, {number_text(interval.high, digits)}]"
         strong = signed and not interval.low <= 0 <= interval.high
     values = (("", interval.point), ("_low", interval.low), ("_high", interval.high))
     return Cell(text, interval.point, values, strong, interval.note)
@@ -147,26 +158,28 @@ def differences_table(results: TaskMeasures) -> Table | None:
     )
 
 
-def runs_table(group: TaskGroup, diversities: Diversities) -> Table:
-    """One row per run."""
-    measures = measures_of(group.task)
+def runs_table(groups: Sequence[TaskGroup], diversities: Diversities) -> Table:
+    """One row per run; with several tasks, their names come first."""
+    measures = list(dict.fromkeys(m for group in groups for m in measures_of(group.task)))
+    several = len(groups) > 1
     rows = []
-    for method in group.methods:
-        for run in method.runs:
-            values = (
-                number(value_of(run, measure, diversities), measure.digits) for measure in measures
-            )
-            rows.append(
-                (
-                    word(method.label),
-                    count(run.seed),
-                    count(run.step),
-                    word("finished" if run.finished else "not finished"),
-                    *values,
-                    word(run.name),
+    for group in groups:
+        for method in group.methods:
+            for run in method.runs:
+                values = (number(value_of(run, m, diversities), m.digits) for m in measures)
+                rows.append(
+                    (
+                        *([word(group.task)] if several else []),
+                        word(method.label),
+                        count(run.seed),
+                        count(run.step),
+                        word("finished" if run.finished else "not finished"),
+                        *values,
+                        word(run.name),
+                    )
                 )
-            )
     headings = (
+        *([("task", "Task")] if several else []),
         ("method", "Method"),
         ("seed", "Seed"),
         ("steps", "Steps"),
@@ -177,11 +190,14 @@ def runs_table(group: TaskGroup, diversities: Diversities) -> Table:
     return Table("runs", "Every run", "", headings, tuple(rows))
 
 
-def settings_table(group: TaskGroup) -> Table:
+def settings_table(groups: Sequence[TaskGroup]) -> Table:
     """Every setting of every method, those that differ first."""
-    by_method = {method.label: method.settings for method in group.methods}
-    keys = list(dict.fromkeys(key for settings in by_method.values() for key in settings))
-    texts = {key: [_setting_text(settings, key) for settings in by_method.values()] for key in keys}
+    by_method: dict[str, list[dict[str, object]]] = {}
+    for group in groups:
+        for method in group.methods:
+            by_method.setdefault(method.label, []).append(method.settings)
+    keys = list(dict.fromkeys(key for many in by_method.values() for one in many for key in one))
+    texts = {key: [_common_text(many, key) for many in by_method.values()] for key in keys}
     # A strategy a run does not use stands as a setting without a value.
     keys = [key for key in keys if set(texts[key]) != {DASH}]
     keys.sort(key=lambda key: len(set(texts[key])) == 1)
@@ -194,6 +210,12 @@ def settings_table(group: TaskGroup) -> Table:
         headings,
         rows,
     )
+
+
+def _common_text(settings: Sequence[dict[str, object]], key: str) -> str:
+    """A setting's value on all tasks."""
+    texts = {_setting_text(one, key) for one in settings}
+    return texts.pop() if len(texts) == 1 else "differs between tasks"
 
 
 def _setting_text(settings: dict[str, object], key: str) -> str:

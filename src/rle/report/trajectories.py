@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rle.explore import RandomLatentExploration, Strategy
-from rle.explore.mixture import Mixture
+from rle.explore.mixture import Mixture, latent_strategy
 from rle.explore.noisy import noisy_layers
 from rle.randomness import derive_seed, generator
 from rle.report.records import RunRecord
@@ -45,12 +45,6 @@ def load_for_pictures(run: RunRecord, step: int | None) -> Trainer:
     agent = load_agent(run.directory, step)
     agent.strategy.evaluate(greedy=False)
     return agent
-
-
-def latent_strategy(strategy: Strategy) -> RandomLatentExploration | None:
-    """The part of a strategy that follows latents, if it has one."""
-    parts = strategy.parts.values() if isinstance(strategy, Mixture) else [strategy]
-    return next((part for part in parts if isinstance(part, RandomLatentExploration)), None)
 
 
 def draw_latents(strategy: Strategy, count: int) -> Tensor | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from rle.report.measures import COVERAGE, SCORE, SUCCESS, Measure, TaskMeasures
 from rle.report.methods import TaskGroup
 from rle.report.records import GOAL_TASK, is_fourroom
@@ -42,6 +44,8 @@ def task_description(task: str) -> str:
     """What happens in a task."""
     if task in _TASKS:
         return _TASKS[task][1]
+    if task.startswith("atari/"):
+        return f"The Atari game {task_title(task)}. The score is the return of a whole game, unclipped."
     return f"The environment {task}. The score is the return of an episode."
 
 
@@ -104,17 +108,18 @@ def _verdict(results: TaskMeasures, measure: Measure) -> str:
     for rivals, phrase in ((above, "above"), (below, "below")):
         if rivals:
             sentences.append(
-                f"{reference} is {phrase} {_list(rivals)}: the 95 % interval excludes 0."
+                f"{reference} is {phrase} {join(rivals)}: the 95 % interval excludes 0."
             )
     if undecided:
         sentences.append(
-            f"Between {reference} and {_list(undecided)} these seeds do not decide: the interval "
+            f"Between {reference} and {join(undecided)} these seeds do not decide: the interval "
             "of the difference includes 0."
         )
     return " ".join(sentences)
 
 
-def _list(names: list[str]) -> str:
+def join(names: list[str]) -> str:
+    """Names as a part of a sentence."""
     if len(names) > MOST_NAMED:
         return f"{len(names)} others"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
@@ -123,3 +128,9 @@ def _list(names: list[str]) -> str:
 def plural(number: int, word: str) -> str:
     """A number with its word."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def span(values: Iterable[int], text: Callable[[int], str]) -> str:
+    """The lowest and the highest of some numbers, or the only one."""
+    numbers = list(values)
+    return " to ".join(dict.fromkeys(text(number) for number in (min(numbers), max(numbers))))

@@ -74,12 +74,14 @@ def evaluate(
 def _play(agent: Trainer, episodes: int, greedy: bool, seed: int) -> list[Episode]:
     """Each environment contributes the same number of episodes, so that short ones do not crowd in."""
     config = agent.config
-    num_envs = config.environment.num_envs
-    task = make_task(config.task, config.environment, agent.device)
+    num_envs = min(config.environment.num_envs, episodes)
+    environment = dataclasses.replace(config.environment, num_envs=num_envs)
+    task = make_task(config.task, environment, agent.device)
     task.share_statistics(agent.task)
     strategy, network, distribution = agent.strategy, agent.network, agent.distribution
     strategy.reseed(derive_seed(seed, "evaluation"))
     strategy.evaluate(greedy)
+    strategy.serve(num_envs)
     strategy.start(network)
     observation = task.reset(derive_seed(seed, "evaluation"))
     tracker = EpisodeTracker(num_envs)

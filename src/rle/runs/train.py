@@ -66,6 +66,7 @@ def train_config(
     if config.tensorboard:
         load_tensorboard()  # says what is missing before anything is written
     trainer = Trainer(config)
+    config = trainer.config
     run = RunDirectory.create(default_out(config) if out is None else Path(out), config)
     with run.locked():
         trainer.start()

@@ -16,9 +16,11 @@ from rle.learn.ppo import PPO
 from rle.learn.rollout import Rollout, Rows
 from rle.nets.build import make_actor_critic
 from rle.nets.distributions import distribution_for
+from rle.nets.precision import resolved
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.runs.diagnostics import latent_sensitivity
 from rle.runs.episodes import Episode, EpisodeTracker
+from rle.settings import replace
 from rle.tasks.base import State, Task, random_actions
 from rle.tasks.registry import make_task
 
@@ -47,12 +49,16 @@ class Trainer:
 
     def __init__(self, config: RunConfig, task: Task | None = None) -> None:
         """Build everything; `task` takes the place of the one that `config.task` names."""
-        self.config = config
         if config.threads:
             torch.set_num_threads(config.threads)
         self.device = resolve_device(config.device)
         self.task = task or make_task(config.task, config.environment, self.device)
         spec = self.task.spec
+        if spec.is_image:
+            # Recorded in config.json, so that a resumed run computes with the same numbers.
+            precision = resolved(config.network.precision, self.device)
+            config = replace(config, {"precision": precision})
+        self.config = config
         require(
             spec.num_envs == config.environment.num_envs,
             f"the task has {spec.num_envs} environments and the configuration "

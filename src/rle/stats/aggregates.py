@@ -92,9 +92,14 @@ def interquartile_mean(scores: npt.ArrayLike) -> FloatArray:
     if np.isnan(pooled).any():
         return _weighted_interquartile_mean(matrices)
     size = pooled.shape[-1]
-    cut = int(_TRIMMED_PER_SIDE * size)
+    cut = trimmed_per_side(size)
     result: FloatArray = np.sort(pooled, axis=-1)[..., cut : size - cut].mean(axis=-1)
     return result
+
+
+def trimmed_per_side(runs: int) -> int:
+    """How many of all runs the interquartile mean leaves out at either end."""
+    return int(_TRIMMED_PER_SIDE * runs)
 
 
 def _weighted_interquartile_mean(matrices: FloatArray) -> FloatArray:

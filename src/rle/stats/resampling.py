@@ -10,9 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rle.stats.aggregates import FloatArray, IntArray, runs_per_task
+from rle.stats.counting import COUNTED, Counts, Rows, count_draws
 
-# Scores resampled at a time: 16 MB for each of the few arrays a statistic makes of them.
-_SCORES_PER_CHUNK = 2_000_000
+# Scores resampled at a time: 2.4 MB for each of the few arrays a statistic makes of them. Larger
+# ones are given back to the system after every use, and getting them anew costs more than the sums.
+_SCORES_PER_CHUNK = 300_000
 
 Statistic = Callable[..., FloatArray]
 """Takes one array `[..., runs, tasks]` per sample, gives `[...]`."""
@@ -60,17 +62,25 @@ def replicate(
     packed = [_finite_first(sample) for sample in samples]
     values = np.empty((*point.shape, resamples))
     picks = [_PickCovariance(point, sample) for sample in packed]
-    chunk = max(1, _SCORES_PER_CHUNK // max(sample.size for sample in packed))
+    whole = len(packed) == 1 and bool(np.all(counts[0] == packed[0].shape[-2]))
+    counted = COUNTED.get(statistic) if whole else None
+    # Counts are shared by all points of a leading dimension, resampled scores are not.
+    chunk = max(1, _SCORES_PER_CHUNK // max(map(_matrix_size if counted else np.size, packed)))
     for start in range(0, resamples, chunk):
         size = min(chunk, resamples - start)
         rows = [
             _draw_rows(count, sample.shape[-2], size, rng)
             for count, sample in zip(counts, packed, strict=True)
         ]
-        drawn = [_take_rows(sample, row) for sample, row in zip(packed, rows, strict=True)]
-        values[..., start : start + size] = statistic(*drawn)
-        for pick, row in zip(picks, rows, strict=True):
-            pick.add(values[..., start : start + size], row)
+        draws = [count_draws(row) for row in rows]
+        if counted is None:
+            drawn = [_take_rows(sample, row) for sample, row in zip(packed, rows, strict=True)]
+            found = statistic(*drawn)
+        else:
+            found = counted(packed[0], draws[0])
+        values[..., start : start + size] = found
+        for pick, draw in zip(picks, draws, strict=True):
+            pick.add(found, draw)
     variances = [
         pick.stratum_variances(values, count) for pick, count in zip(picks, counts, strict=True)
     ]
@@ -83,6 +93,10 @@ def replicate(
     )
 
 
+def _matrix_size(sample: FloatArray) -> int:
+    return sample.shape[-2] * sample.shape[-1]
+
+
 def _finite_first(sample: FloatArray) -> FloatArray:
     """Within each task, the runs that are there first and the missing ones after them."""
     missing = np.isnan(sample)
@@ -92,22 +106,27 @@ def _finite_first(sample: FloatArray) -> FloatArray:
     return np.take_along_axis(sample, order, axis=-2)
 
 
-def _draw_rows(counts: IntArray, runs: int, size: int, rng: np.random.Generator) -> IntArray:
+def _draw_rows(counts: IntArray, runs: int, size: int, rng: np.random.Generator) -> Rows:
     """Which run each resampled run is, `[size, runs, tasks]`; a missing run stays itself."""
     uniform = rng.random((size, runs, len(counts)), dtype=np.float32)
-    # A float32 below 1 times a whole number n never rounds up to n.
-    rows = (uniform * counts.astype(np.float32)).astype(np.intp)
+    uniform *= counts.astype(np.float32)
+    # The smallest type that can count the runs. A float32 below 1 times a whole number n never
+    # rounds up to n.
+    rows: Rows = uniform.astype(np.min_scalar_type(runs))
     if np.all(counts == runs):
         return rows
-    own = np.arange(runs)[:, None]
+    own = np.arange(runs, dtype=rows.dtype)[:, None]
     return np.where(own < counts, rows, own)
 
 
-def _take_rows(sample: FloatArray, rows: IntArray) -> FloatArray:
+def _take_rows(sample: FloatArray, rows: Rows) -> FloatArray:
     """`[..., runs, tasks]` and `[size, runs, tasks]` to `[..., size, runs, tasks]`."""
     runs, tasks = sample.shape[-2:]
     flat = sample.reshape(*sample.shape[:-2], runs * tasks)
-    taken: FloatArray = np.take(flat, rows * tasks + np.arange(tasks), axis=-1, mode="clip")
+    places = rows.astype(np.intp)
+    places *= tasks
+    places += np.arange(tasks)
+    taken: FloatArray = np.take(flat, places, axis=-1, mode="clip")
     return taken
 
 
@@ -125,15 +144,12 @@ class _PickCovariance:
         self._products = np.zeros((runs, *point.shape, tasks))
         self._picks = np.zeros((runs, tasks))
 
-    def add(self, values: FloatArray, rows: IntArray) -> None:
+    def add(self, values: FloatArray, draws: Counts) -> None:
         # Deviations from the point, not raw values, for the sake of precision.
         deviations = values - self._point
-        # The smallest type that can count the runs: this loop is a third of a bootstrap.
-        small = rows.astype(np.min_scalar_type(len(self._picks)))
-        for run in range(len(self._picks)):
-            picks = (small == run).view(np.uint8).sum(axis=1, dtype=small.dtype)
-            self._products[run] += deviations @ picks
-            self._picks[run] += picks.sum(axis=0)
+        for run, picks in enumerate(draws):
+            self._products[run] += deviations @ picks.T.astype(np.float64)
+            self._picks[run] += picks.sum(axis=-1)
 
     def stratum_variances(self, values: FloatArray, counts: IntArray) -> FloatArray:
         """Sum over a stratum's runs of the squared covariance, `[..., tasks]`.

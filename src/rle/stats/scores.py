@@ -110,8 +110,9 @@ class Scores:
         notes = []
         if invalid:
             notes.append(
-                f"{self.method}: {self.not_finite.sum()} scores are NaN or infinite and cannot "
-                f"be averaged: {', '.join(invalid)}."
+                f"{self.method}: {self.not_finite.sum()} "
+                f"{'scores are' if self.not_finite.sum() > 1 else 'score is'} NaN or infinite and "
+                f"cannot be averaged: {', '.join(invalid)}."
             )
         if absent:
             notes.append(f"{self.method}: no score for {', '.join(absent)}.")

@@ -1,0 +1,131 @@
+"""The tables of a suite: aggregates, comparisons, and the score of every method on every task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rle.report.measures import SCORE, Estimate, TaskMeasures
+from rle.report.style import DASH, steps_text
+from rle.report.suite_results import LABELS, SuiteResults
+from rle.report.suites import Suite, short_name
+from rle.report.tables import Cell, Table, count, estimate_cell, word
+from rle.report.wording import span
+
+Measured = Mapping[str, TaskMeasures]
+"""By the full name of the task."""
+
+
+def aggregates_table(results: SuiteResults) -> Table:
+    """One row per method."""
+    keys = list(next(iter(results.aggregates.values())))
+    rows = []
+    for label, found in results.aggregates.items():
+        methods = [results.suite.methods(label)[task] for task in results.tasks]
+        counts = results.raw[label].runs_per_task
+        rows.append(
+            (
+                word(label),
+                count(len(results.tasks)),
+                Cell(span(counts, str), int(counts.min()), (("", span(counts, str)),)),
+                steps_cell([method.steps for method in methods]),
+                *(estimate_cell(found[key], 3) for key in keys),
+            )
+        )
+    headings = (
+        ("method", "Method"),
+        ("tasks", "Tasks"),
+        ("seeds", "Seeds per task"),
+        ("steps", "Steps"),
+        *((key, LABELS[key]) for key in keys),
+    )
+    caption = (
+        f"Aggregates over tasks of the {results.scale.label}, with 95 % confidence intervals in "
+        "brackets. For the optimality gap lower is better, for the others higher."
+    )
+    return Table("aggregates", "Over all tasks", caption, headings, tuple(rows))
+
+
+def comparisons_table(results: SuiteResults) -> Table | None:
+    """One row per rival; None without rivals."""
+    if not results.comparisons:
+        return None
+    reference = results.comparisons[0].reference
+    rows = []
+    for found in results.comparisons:
+        low, high = found.improvement.limits
+        decided = replace(estimate_cell(found.improvement, 3), strong=low > 0.5 or high < 0.5)
+        difference = estimate_cell(found.difference, 3, signed=True)
+        rows.append((word(found.rival), decided, difference))
+    return Table(
+        "comparisons",
+        f"{reference} beside each rival",
+        f"Probability that a run of {reference} beats a run of the rival, and difference of the IQM, "
+        "over all tasks, with 95 % confidence intervals; bold where the interval excludes 0.5 and 0.",
+        (
+            ("rival", "Rival"),
+            ("probability_of_improvement", f"P({reference} > rival)"),
+            ("iqm_difference", "Difference of the IQM"),
+        ),
+        tuple(rows),
+    )
+
+
+def scores_table(suite: Suite, measured: Measured) -> Table:
+    """One row per task, the best method in bold."""
+    labels = suite.labels
+    rows = []
+    for group in suite.groups:
+        estimates = {
+            label: found[SCORE.key]
+            for label, found in measured[group.task].estimates.items()
+            if SCORE.key in found
+        }
+        steps = {method.label: method.steps for method in group.methods}
+        best = max((one.interval.point for one in estimates.values()), default=None)
+        rows.append(
+            (
+                word(short_name(group.task)),
+                steps_cell(list(steps.values())),
+                *(score_cell(estimates.get(label), best) for label in labels),
+            )
+        )
+    headings = (
+        ("task", "Task"),
+        ("steps", "Steps"),
+        *((f"score_{label}", label) for label in labels),
+    )
+    return Table(
+        "scores",
+        "Score on every task",
+        "Mean return of the last 128 training episodes, mean over seeds with its 95 % confidence "
+        "interval; the highest mean of a task in bold, whether or not intervals tell it from the "
+        "others.",
+        headings,
+        tuple(rows),
+    )
+
+
+def steps_cell(steps: list[int]) -> Cell:
+    """Steps of training, a range where methods or tasks differ."""
+    return Cell(span(steps, steps_text), max(steps), (("_min", min(steps)), ("_max", max(steps))))
+
+
+def score_cell(estimate: Estimate | None, best: float | None) -> Cell:
+    """A mean score with its interval, in bold if it is the best."""
+    if estimate is None:
+        return Cell(DASH, None, (("", None), ("_low", None), ("_high", None), ("_seeds", 0)))
+    interval = estimate.interval
+    cell = estimate_cell(interval, score_digits(interval.point))
+    seeds = len(estimate.values)
+    return replace(
+        cell,
+        columns=(*cell.columns, ("_seeds", seeds)),
+        strong=interval.point == best,
+        hint=" ".join(filter(None, [f"{seeds} seeds.", interval.note])),
+    )
+
+
+def score_digits(value: float) -> int:
+    """Decimals of a score: none where it has thousands."""
+    return 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2

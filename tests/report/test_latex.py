@@ -1,0 +1,35 @@
+"""Tables in LaTeX."""
+
+from __future__ import annotations
+
+from rle.report.latex import escape, to_latex
+from rle.report.tables import Cell, Table, number, word
+
+
+def test_a_table_with_booktabs() -> None:
+    table = Table(
+        "t",
+        "Scores",
+        "A & B.",
+        (("task", "Task"), ("score", "Score_1")),
+        ((word("Q*bert"), number(1234.5, 1)), (word("Pong"), Cell("−21", -21.0, (), strong=True))),
+    )
+    expected = r"""\begin{table}
+  \centering
+  \caption{Scores. A \& B.}
+  \label{tab:scores}
+  \begin{tabular}{lr}
+    \toprule
+    Task & Score\_1 \\
+    \midrule
+    Q*bert & 1\,234.5 \\
+    Pong & \textbf{$-$21} \\
+    \bottomrule
+  \end{tabular}
+\end{table}
+"""
+    assert to_latex(table, "scores") == expected
+
+
+def test_special_letters() -> None:
+    assert escape("5 % of φ_0 ≥ {1}") == r"5 \% of $\phi$\_0 $\geq$ \{1\}"

@@ -1,0 +1,213 @@
+"""Several tasks together: aggregates against hand-worked ones, and what the reader is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rle import stats
+from rle.cli import main
+from rle.report import report
+from rle.report.methods import group_runs
+from rle.report.records import find_runs, read_run
+from rle.report.suite_results import SuiteResults, iqm_curve, measure_suite
+from rle.report.suites import find_suites
+from tests.report.folders import write_run, write_suite
+
+GAMES = {
+    "atari/Alien": {"rle": 7000.0, "none": 3000.0},
+    "atari/Pong": {"rle": 10.0, "none": -10.0},
+    "atari/Breakout": {"rle": 100.0, "none": 200.0},
+}
+
+
+def summary_of(page: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((page.parent / "summary.json").read_text())
+    return summary
+
+
+def results_of(root: Path) -> SuiteResults:
+    """The numbers alone, without drawing anything."""
+    groups = group_runs([read_run(path, name) for path, name in find_runs([root])])
+    [suite] = find_suites(groups)
+    return measure_suite(suite, stats.DEFAULT_BOOTSTRAP)
+
+
+@pytest.fixture(scope="module")
+def atari(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report([write_suite(tmp_path_factory.mktemp("runs"), GAMES)])
+
+
+def test_aggregates_are_those_of_the_statistics(atari: Path) -> None:
+    suite = summary_of(atari)["suites"]["atari"]
+    assert suite["scale"] == "human_normalised"
+    assert suite["tasks"] == ["Alien", "Breakout", "Pong"]
+    runs = {
+        label: {
+            task.split("/")[1]: [GAMES[task][key], GAMES[task][key] + 1] for task in sorted(GAMES)
+        }
+        for label, key in (("RLE", "rle"), ("PPO", "none"))
+    }
+    scores = {label: stats.Scores.from_runs(label, of) for label, of in runs.items()}
+    normalised = {label: stats.human_normalised(of) for label, of in scores.items()}
+    for label, of in normalised.items():
+        expected = stats.aggregate_interval(stats.interquartile_mean, of)
+        found = suite["methods"][label]["iqm"]
+        assert (found["mean"], found["low"], found["high"]) == pytest.approx(
+            (expected.point, expected.low, expected.high)
+        )
+        capped = stats.mean(stats.capped_human_normalised(scores[label]).values)
+        assert suite["methods"][label]["capped"]["mean"] == pytest.approx(float(capped))
+    # RLE wins every pair on two of three games.
+    [comparison] = suite["comparisons"]
+    assert comparison["probability_of_improvement"]["mean"] == pytest.approx(2 / 3)
+
+
+def test_every_figure_and_table_is_there(atari: Path) -> None:
+    text = atari.read_text()
+    for name in ("iqm", "improvement", "profiles", "learning-curves"):
+        for ending in ("svg", "png"):
+            assert (atari.parent / "figures" / f"suite-atari-{name}.{ending}").stat().st_size > 1000
+        assert f'id="suite-atari-{name}"' in text
+    for name in ("aggregates", "comparisons", "scores"):
+        csv = (atari.parent / "tables" / f"suite-atari-{name}.csv").read_text()
+        assert csv.count("\n") == {"aggregates": 3, "comparisons": 2, "scores": 4}[name]
+        assert r"\toprule" in (atari.parent / "tables" / f"suite-atari-{name}.tex").read_text()
+    assert "expanded for the small number of seeds" in text
+
+
+def test_the_best_of_a_task_is_bold(atari: Path) -> None:
+    latex = (atari.parent / "tables" / "suite-atari-scores.tex").read_text()
+    [breakout] = [line for line in latex.splitlines() if "Breakout" in line]
+    assert r"\textbf{200.5" in breakout
+    assert r"\textbf{100.5" not in breakout
+
+
+def test_the_plain_interval_is_said_and_is_narrower(tmp_path: Path) -> None:
+    root = write_suite(tmp_path / "runs", GAMES)
+    assert main(["report", str(root), "--intervals", "percentile", "--out", str(tmp_path)]) == 0
+    summary = summary_of(tmp_path / "report.html")
+    assert summary["intervals"]["method"] == "percentile"
+    assert "plain stratified percentile bootstrap" in (tmp_path / "report.html").read_text()
+    iqm = summary["suites"]["atari"]["methods"]["RLE"]["iqm"]
+    wide = summary_of(report([root], tmp_path / "wide"))["suites"]["atari"]["methods"]["RLE"]["iqm"]
+    assert wide["low"] < iqm["low"] < iqm["high"] < wide["high"]
+
+
+def test_other_suites_are_normalised_by_ppo(tmp_path: Path) -> None:
+    means = {"gym/A-v0": {"rle": 30.0, "none": 9.5}, "gym/B-v0": {"rle": 400.0, "none": 199.5}}
+    results = results_of(write_suite(tmp_path, means))
+    assert results.scale.key == "ppo_normalised"
+    # PPO's own mean is 1 on both; RLE's are 30.5 / 10 and 400.5 / 200.
+    assert results.aggregates["PPO"]["mean"].point == pytest.approx(1.0)
+    assert results.aggregates["RLE"]["mean"].point == pytest.approx((30.5 / 10 + 400.5 / 200) / 2)
+
+
+def test_scores_that_cannot_be_normalised_are_plain_and_warned_of(tmp_path: Path) -> None:
+    means = {"gym/A-v0": {"rle": -30.0, "none": -90.0}, "gym/B-v0": {"rle": 4.0, "none": 2.0}}
+    page = report([write_suite(tmp_path, means)])
+    suite = summary_of(page)["suites"]["gym"]
+    assert suite["scale"] == "plain"
+    assert "rely on the probability of improvement" in page.read_text()
+    assert not (page.parent / "figures" / "suite-gym-profiles.svg").exists()
+
+
+def test_mixed_tasks_are_told_and_kept_apart(tmp_path: Path) -> None:
+    write_suite(tmp_path, GAMES)
+    write_suite(tmp_path, {"gym/A-v0": {"rle": 3.0}, "gym/B-v0": {"rle": 4.0}})
+    write_run(tmp_path / "grid")
+    page = report([tmp_path])
+    summary = summary_of(page)
+    assert set(summary["suites"]) == {"atari", "gym"}
+    assert "different kinds of tasks: atari (3), fourroom (1), gym (2)" in page.read_text()
+
+
+def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
+    page = report([write_suite(tmp_path, GAMES, seeds=1)])
+    iqm = summary_of(page)["suites"]["atari"]["methods"]["RLE"]["iqm"]
+    assert iqm["low"] is None
+    assert "one run only on each task" in iqm["note"]
+    assert "One seed only for RLE, PPO" in page.read_text()
+
+
+def test_unequal_seeds_and_nan_scores_are_told(tmp_path: Path) -> None:
+    write_suite(tmp_path, GAMES)
+    write_run(tmp_path / "more", "rle", "atari/Pong", 2, scores=(12.0, 12.0))
+    write_run(tmp_path / "bad", "rle", "atari/Alien", 2, scores=(12.0, float("nan")))
+    page = report([tmp_path])
+    notes = " ".join(summary_of(page)["suites"]["atari"]["notes"])
+    assert "RLE: 1 score is NaN or infinite and cannot be averaged: Alien (1 of 3)." in notes
+    assert "RLE: 3 runs per task, but fewer on Alien (2), Breakout (2)" in notes
+    text = page.read_text()
+    assert "RLE, seed 2: the score of its last episodes is NaN or infinite" in text
+    scores = summary_of(page)["tasks"]["atari/Alien"]["methods"][0]["measures"]["score"]
+    assert scores["by_seed"] == {"0": 7000.0, "1": 7001.0}
+
+
+def test_a_method_on_few_tasks_and_an_unknown_game_are_left_out(tmp_path: Path) -> None:
+    write_suite(tmp_path, GAMES | {"atari/NoSuchGame": {"rle": 5.0, "none": 4.0}})
+    write_run(tmp_path / "rnd", "rnd", "atari/Pong", 0, scores=(1.0, 1.0))
+    results = results_of(tmp_path)
+    assert list(results.aggregates) == ["RLE", "PPO"]
+    assert results.tasks == ("Alien", "Breakout", "Pong")
+    notes = " ".join(results.notes)
+    assert "RND is left out of the comparison over tasks: it has scores on 1 of 4." in notes
+    assert "no human score is known: NoSuchGame" in notes
+
+
+def test_variants_of_a_strategy_have_a_figure(tmp_path: Path) -> None:
+    for task in ("atari/Alien", "atari/Pong"):
+        for seed in (0, 1):
+            for d in (2, 8):
+                folder = tmp_path / task.replace("/", "-") / f"d{d}-{seed}"
+                scores = (10.0 * d + seed,) * 2
+                write_run(folder, "rle", task, seed, scores=scores, rle__dimension=d)
+    page = report([tmp_path])
+    assert 'id="suite-atari-variants-rle"' in page.read_text()
+    assert 'id="atari-pong-variants-rle"' in page.read_text()
+    assert "RLE, d=8" in page.read_text()
+
+
+def test_a_large_suite_is_shown_together_only(tmp_path: Path) -> None:
+    games = list(stats.atari_reference_scores())[:13]
+    page = report([write_suite(tmp_path, {f"atari/{g}": {"rle": 1e3, "none": 9e2} for g in games})])
+    text = page.read_text()
+    assert 'id="atari-alien"' not in text
+    assert 'id="suite-atari-runs"' in text
+    assert len(summary_of(page)["tasks"]) == 13
+    assert np.isfinite(summary_of(page)["suites"]["atari"]["methods"]["RLE"]["iqm"]["mean"])
+
+
+def test_nothing_in_common_is_told(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"atari/Alien": {"rle": 1.0}, "atari/Pong": {"none": 1.0}})
+    results = results_of(tmp_path)
+    assert results.aggregates == {}
+    assert "There is no comparison over tasks: no task has a score of every method" in " ".join(
+        results.notes
+    )
+    assert "The methods have no task in common yet." in report([tmp_path]).read_text()
+
+
+def test_the_curve_ends_with_the_shortest_task(tmp_path: Path) -> None:
+    for task, length in (("atari/Alien", 4), ("atari/Pong", 2)):
+        for seed in (0, 1):
+            coverage = (0.5,) * length
+            write_run(tmp_path / f"{task[6:]}{seed}", "rle", task, seed, coverage, (5.0, 5.0))
+    band = iqm_curve(results_of(tmp_path), "RLE", stats.DEFAULT_BOOTSTRAP)
+    assert not isinstance(band, str)
+    # Metrics are written every 500 steps: Pong has two of them, Alien four.
+    assert (band.grid[0], band.grid[-1]) == (500, 1000)
+
+
+def test_runs_that_have_just_begun(tmp_path: Path) -> None:
+    for task in ("gym/A-v0", "gym/B-v0"):
+        run = write_run(tmp_path / task[4], "rle", task, finished=False)
+        (run / "metrics.jsonl").unlink()
+    page = report([tmp_path])
+    [note] = summary_of(page)["suites"]["gym"]["notes"][:1]
+    assert note == "RLE is left out of the comparison over tasks: it has scores on 0 of 2."
+    assert "RLE, seed 0: has no metrics yet." in page.read_text()

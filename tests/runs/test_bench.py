@@ -1,0 +1,73 @@
+"""The benchmark's arithmetic, its contenders in miniature, and what is remembered of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rle.runs.bench import Rates, _table
+from rle.runs.contenders import OurContender, Round
+from rle.runs.peer import PeerContender
+from rle.runs.rates import RecordedRate, record_rate, recorded_rate
+from rle.studies import study_names
+from tests.builders import small_config
+from tests.runs.test_images import atari_config
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def test_table_has_medians_of_ratios_within_rounds() -> None:
+    """Ratios 2, 3 and 1 within rounds: median 2, although the medians' ratio is 30 / 10 = 3."""
+    ours = [Round(steps, 1.0, {"learning": 0.75, "rest": 0.25}, 1e9) for steps in (20, 30, 60)]
+    theirs = [Round(steps, 1.0, peak_memory=4e9) for steps in (10, 10, 60)]
+    table = _table("task", [Rates("rle", ours), Rates("peer", theirs)], 2, peer_missing=False)
+    rle, peer = table.splitlines()[2:4]
+    assert rle.split() == ["rle", "30", "20", "60", "1.00x", "1.00", "GB"]
+    assert peer.split() == ["peer", "10", "10", "60", "2.00x", "4.00", "GB"]
+    assert "learning 75%, rest 25%" in table
+
+
+@pytest.mark.parametrize("task", ["fourroom", "atari"])
+def test_our_contender_says_where_its_time_goes(task: str) -> None:
+    config = small_config("rle") if task == "fourroom" else atari_config("Pong", "rle")
+    contender = OurContender(config, warm_up=1)
+    measured = contender.run(0.01)
+    assert measured.steps % config.batch_size == 0
+    assert measured.steps > 0
+    parts = {"learning", "bonus", "rest"}
+    parts |= {"acting and environment"} if task == "fourroom" else {"acting", "environment"}
+    assert set(measured.shares) == parts
+    assert sum(measured.shares.values()) == pytest.approx(measured.seconds)
+    assert min(measured.shares.values()) >= 0
+
+
+@pytest.mark.parametrize("task", ["fourroom", "atari"])
+def test_peer_trains_the_same_batches(task: str) -> None:
+    config = small_config("none") if task == "fourroom" else atari_config("Pong", "none")
+    measured = PeerContender(config, warm_up=1).run(0.01)
+    assert measured.steps == config.batch_size
+
+
+def test_hours_of_a_study_come_from_the_suites_last_measurement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rle.studies.catalogue.cores", lambda: 2)
+    assert "`rle bench atari/Alien` measures" in study_names()["atari57"]
+    record_rate("atari/Alien", RecordedRate(500.0, threads=2))
+    record_rate("fourroom", RecordedRate(50_000.0, threads=1))
+    # 57 games x 4 methods x 5 seeds x 40 M steps at 500 a second are 25 333 hours.
+    assert "1140 runs of 40,000,000 steps, about 25,333 hours here" in study_names()["atari57"]
+    # 40 runs x 2.5 M steps at twice 50 000 a second are 1000 seconds.
+    assert "40 runs of 2,500,000 steps, about 0.3 hours" in study_names()["fourroom-reward-free"]
+
+
+def test_a_broken_record_is_no_record(tmp_path: Path) -> None:
+    record_rate("fourroom", RecordedRate(1.0, 1))
+    (tmp_path / "rle" / "rates.json").write_text("{")
+    assert recorded_rate("fourroom") is None
+    (tmp_path / "rle" / "rates.json").write_text('{"fourroom": {"speed": 1}}')
+    assert recorded_rate("fourroom-sparse") is None

@@ -1,0 +1,54 @@
+"""Videos of trained agents."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import av
+import pytest
+
+from rle.cli import main
+from rle.errors import UsageError
+from rle.runs.film import film
+from rle.runs.train import train_config
+from tests.runs.test_images import atari_config
+
+
+@pytest.fixture(scope="module", params=["rle", "none"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    config = atari_config("Breakout", request.param, total_steps=32)
+    return train_config(config, tmp_path_factory.mktemp("film") / request.param, quiet=True).path
+
+
+def test_one_clip_per_latent_at_full_rate(run: Path, tmp_path: Path) -> None:
+    films = film(run, tmp_path, clips=2, seconds=0.5)
+    kind = "z" if run.name == "rle" else "clip"
+    assert [clip.path.name for clip in films] == [f"{kind}-0.mp4", f"{kind}-1.mp4"]
+    pictures = []
+    for clip in films:
+        with av.open(str(clip.path)) as video:
+            assert video.streams.video[0].average_rate == 60
+            frames = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+        # Half a second is 30 frames; the last step may have up to three more, the first frame is
+        # the start.
+        assert 30 <= len(frames) <= 34
+        assert frames[0].shape == (630, 810, 3)
+        pictures.append(frames[-1])
+    # Another z is another picture beside the game.
+    assert (pictures[0] != pictures[1]).any()
+
+
+def test_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["eval", str(run), "--video", str(tmp_path), "--clips", "1", "--seconds", "0.2"]) == 0
+    )
+    assert ".mp4: score" in capsys.readouterr().out
+
+
+def test_without_pyav_the_command_that_installs_it(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(UsageError, match=r"random-latent-exploration\[video\]"):
+        film(run, tmp_path)
