@@ -74,6 +74,7 @@ def test_eval(run: Path, capsys: pytest.CaptureFixture) -> None:
     ("what", "expected"),
     [
         ("tasks", "fourroom-sparse"),
+        ("tasks", "control/<Task>"),
         ("strategies", "white-noise"),
         ("studies", "fourroom-ablations"),
     ],
@@ -107,6 +108,8 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("train gym/CartPol-v1", "CartPole-v1"),
         ("train fourroom --explore rlle", "did you mean 'rle'?"),
         ("train fourroom --preset papr", "did you mean 'paper'?"),
+        ("train fourroom --preset desktop", "is for control/ tasks"),
+        ("train control/Antt", "did you mean 'Ant'?"),
         ("train fourroom --minibatches 3", "does not divide"),
         ("train fourroom --num-envs 0", "num-envs is 0"),
         ("train fourroom --rle.dimension 0", "rle.dimension is 0"),

@@ -26,7 +26,11 @@ def _train(arguments: Sequence[str]) -> None:
     parser = _parser("train", "Train an agent; every setting below can be changed by name.")
     parser.add_argument("task", help="a task, see `rle list tasks`")
     parser.add_argument("--explore", default="rle", help="a strategy, see `rle list strategies`")
-    parser.add_argument("--preset", default="paper", help="paper or released")
+    parser.add_argument(
+        "--preset",
+        default=None,
+        help="paper, released or desktop; default: paper, and desktop on control/ tasks",
+    )
     parser.add_argument("--out", type=Path, default=None, help="the run directory to create")
     show_help = any(argument in ("-h", "--help") for argument in arguments)
     known, rest = parser.parse_known_args([a for a in arguments if a not in ("-h", "--help")])

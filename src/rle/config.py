@@ -1,7 +1,7 @@
 """Every setting of a run, as frozen dataclasses that check themselves.
 
 A `RunConfig` is complete: together with the code's version it determines a run. The paper's numbers
-live in `presets.py`; the defaults here are placeholders for programs that build a config by hand.
+live in `presets`; the defaults here are placeholders for programs that build a config by hand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Activation = Literal["tanh", "relu", "elu"]
 LatentLaw = Literal["sphere", "uniform", "normal"] | str
 Compile = Literal["auto", "on", "off"]
 Precision = Literal["auto", "float32", "bfloat16"]
-Preset = Literal["paper", "released"]
+Preset = Literal["paper", "released", "desktop"]
 
 _BARE_NAMES: Any = tyro.conf.OmitArgPrefixes
 """On the command line the section's name is left out: --learning-rate, not --ppo.learning-rate."""
@@ -45,7 +45,8 @@ def nearest(name: str, choices: Iterable[str]) -> str:
 
 
 def _require_choice(label: str, value: str, choices: tuple[str, ...]) -> None:
-    require(value in choices, f"{label} is {value!r}: {nearest(value, choices)}")
+    if value not in choices:
+        raise UsageError(f"{label} is {value!r}: {nearest(value, choices)}")
 
 
 def _require_positive(label: str, value: float) -> None:
@@ -104,6 +105,11 @@ class NetworkConfig:
     policy_hidden: tuple[int, ...] = (64, 64)
     value_hidden: tuple[int, ...] = (64, 64)
     activation: Activation = "tanh"
+    latent_encoder: tuple[int, ...] = ()
+    """Vectors only: layers that z passes before it joins the others; none leaves it as it is."""
+    value_backbone: int = 0
+    """Vectors only: how many value layers see the observation alone, before z joins; RLE's φ follows
+    them. 0 lets z join the observation, and φ follow all layers."""
     embedding: tuple[int, ...] = (256, 448)
     """Images only: dense layers after the convolutions, shared by policy and value."""
     precision: Precision = "auto"
@@ -112,7 +118,13 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         _require_layers("policy-hidden", self.policy_hidden)
         _require_layers("value-hidden", self.value_hidden)
+        _require_layers("latent-encoder", self.latent_encoder)
         _require_layers("embedding", self.embedding)
+        require(
+            0 <= self.value_backbone <= len(self.value_hidden),
+            f"value-backbone is {self.value_backbone} and value-hidden has {len(self.value_hidden)} "
+            "layers: give a number from 0 to that.",
+        )
         _require_choice("activation", self.activation, ("tanh", "relu", "elu"))
         _require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
 
@@ -142,6 +154,8 @@ class PPOConfig:
     max_gradient_norm: float = 0.5
     task_coefficient: float = 1.0
     """Weight of the task's advantage; 0 switches the task reward off."""
+    reward_scale: float = 1.0
+    """What the task reward is multiplied by before anything else happens to it."""
     scale_reward: bool = False
     """Divide the task reward by the running deviation of its discounted sum."""
     reward_clip: float | None = None
@@ -156,6 +170,7 @@ class PPOConfig:
             ("minibatches", self.minibatches),
             ("clip", self.clip),
             ("max-gradient-norm", self.max_gradient_norm),
+            ("reward-scale", self.reward_scale),
         ):
             _require_positive(label, value)
         _require_fraction("discount", self.discount)
@@ -190,7 +205,7 @@ class RLEConfig:
     unit_norm: bool = True
     """Divide the feature by its norm (Atari, FourRoom); off in continuous control."""
     feature_hidden: tuple[int, ...] | None = (64, 64, 64)
-    """φ's hidden layers; None takes the value network's."""
+    """φ's hidden layers; None takes the value network's (its backbone's, if it has one)."""
     feature_activation: Activation = "relu"
     feature_network: str | None = None
     """`module:function` of your own that builds φ from (observation_shape, dimension)."""
@@ -327,7 +342,7 @@ class RunConfig:
     white_noise: WhiteNoiseConfig | None = None
 
     def __post_init__(self) -> None:
-        _require_choice("preset", self.preset, ("paper", "released"))
+        _require_choice("preset", self.preset, ("paper", "released", "desktop"))
         _require_choice("compile", self.compile, ("auto", "on", "off"))
         _require_positive("total-steps", self.total_steps)
         _require_positive("checkpoint-every", self.checkpoint_every)

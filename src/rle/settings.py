@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rle.config import RunConfig, nearest, require
+from rle.errors import UsageError
 
 _BARE_SECTIONS = ("environment", "network", "ppo")
 """Sections whose settings go by their bare names, as on the command line."""
@@ -38,7 +39,9 @@ def locate(config: RunConfig, name: str) -> list[str]:
     if len(path) == 1 and path[0] in bare:
         return [bare[path[0]], path[0]]
     top = _field_names(config)
-    require(path[0] in top, f"there is no setting {name!r}: {nearest(path[0], [*top, *bare])}")
+    if path[0] not in top:
+        # Looking for the nearest name takes long: only once there is something to complain about.
+        raise UsageError(f"there is no setting {name!r}: {nearest(path[0], [*top, *bare])}")
     if len(path) > 1:
         section = getattr(config, path[0])
         require(
@@ -46,7 +49,8 @@ def locate(config: RunConfig, name: str) -> list[str]:
             f"{name!r} is a setting of a strategy that --explore {config.explore} does not use.",
         )
         names = _field_names(section)
-        require(path[1] in names, f"there is no setting {name!r}: {nearest(path[1], names)}")
+        if path[1] not in names:
+            raise UsageError(f"there is no setting {name!r}: {nearest(path[1], names)}")
     return path
 
 

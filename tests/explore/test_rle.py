@@ -223,6 +223,30 @@ class TestFeatures:
         assert calls == times
         assert metrics["rle_feature_movement"] > 0
 
+    def test_follows_the_backbone_that_does_not_see_z(self) -> None:
+        config = small_config(
+            "rle", value_hidden=(16, 12, 10), value_backbone=2, rle__feature_hidden=None,
+            rle__feature_update_rate=1.0,
+        )  # fmt: skip
+        trainer = Trainer(config)
+        trainer.start()
+        trainer.iterate()
+        body, value_body = trainer.strategy.features.body, trainer.network.value_body
+        assert [tuple(layer.weight.shape) for layer in body.layers] == [(16, 2), (12, 16)]
+        for mine, theirs in zip(body.parameters(), value_body.parameters(), strict=True):
+            torch.testing.assert_close(mine, theirs)
+
+    def test_a_shallower_network_follows_the_first_layers(self) -> None:
+        config = small_config(
+            "rle", value_hidden=(16, 12), rle__feature_hidden=(16,), rle__feature_update_rate=1.0,
+            rle__feature_activation="tanh",
+        )  # fmt: skip
+        trainer = Trainer(config)
+        trainer.start()
+        trainer.iterate()
+        first = trainer.network.value_body.layers[0].weight
+        torch.testing.assert_close(trainer.strategy.features.body.layers[0].weight, first[:, :2])
+
     def test_shapes_that_do_not_fit_are_refused(self) -> None:
         config = small_config("rle", rle__feature_update_rate=0.1, rle__feature_hidden=(7,))
         with pytest.raises(UsageError, match="value network's shape"):

@@ -102,6 +102,18 @@ def test_clips_the_scaled_task_reward() -> None:
     assert float(reward[unended].min()) == pytest.approx(-0.5, abs=1e-4)
 
 
+def test_reward_scale_multiplies_the_task_reward_and_leaves_scores_alone() -> None:
+    trainer, batch, _ = prepared("none", task="gym/Pendulum-v1", reward_scale=0.01, gae_lambda=0.0)
+    rollout = trainer.rollout
+    with torch.no_grad():
+        next_value = trainer.network.value(rollout.next_observation(), None).flatten(0, 1)
+    reward = (batch.returns - 0.99 * next_value)[:, 0]
+    unended = ~(rollout.terminated | rollout.truncated).flatten()
+    expected = 0.01 * rollout.reward.flatten()
+    torch.testing.assert_close(reward[unended], expected[unended], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(rollout.score, rollout.reward)
+
+
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("explore", ["rle", "rnd", "rle+rnd"])
 def test_micro_batches_leave_the_minibatch_as_it_is(explore: str, masked: bool) -> None:

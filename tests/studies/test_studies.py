@@ -12,7 +12,7 @@ import pytest
 
 from rle.config import RunConfig
 from rle.errors import UsageError
-from rle.studies import STUDIES, find_study, run_all, study
+from rle.studies import STUDIES, find_study, run_all, study, study_names
 from rle.studies.fourroom import ABLATIONS
 from tests.builders import small_config
 
@@ -47,6 +47,39 @@ def test_ablations_change_one_thing_each() -> None:
     assert matched.explore == "none"
     assert matched.ppo == rle.ppo
     assert len({method.name for method in ABLATIONS}) == len(ABLATIONS)
+
+
+def test_the_control_studies_at_the_papers_size() -> None:
+    main = find_study("control9")
+    runs = main.runs()
+    assert len(runs) == main.num_runs == 9 * 4 * 5
+    assert {run.preset for run in runs.values()} == {"paper"}
+    assert runs["control-Ant/rle/seed-0"].total_steps == 100_000_000
+    assert runs["control-ShadowHand/rnd/seed-4"].total_steps == 600_000_000
+    # 5 tasks of 100 M, two of 200 M and two of 600 M.
+    assert main.all_steps == (5 * 100 + 2 * 200 + 2 * 600) * 1_000_000 * 4 * 5
+    assert runs["control-Ant/ppo/seed-0"].ppo.scale_reward is False
+    assert runs["control-Ant/ppo-scaled-reward/seed-0"].ppo.scale_reward is True
+    assert "100,000,000 to 600,000,000 steps" in study_names()["control9"]
+    shallow = find_study("control9-phi").runs(seeds=1)["control-Ant/rle-shallow-features/seed-0"]
+    assert shallow.rle.feature_hidden == (512,)
+    methods = {folder.split("/")[1] for folder in find_study("control9-white-noise").runs(seeds=1)}
+    assert methods == {"rle", "white-noise", "ppo"}
+
+
+@pytest.mark.parametrize("name", ["control9", "control9-phi", "control9-white-noise"])
+def test_the_control_studies_for_a_few_cores(name: str) -> None:
+    large, small = find_study(name), find_study(f"{name}-desktop")
+    assert small.tasks == large.tasks
+    assert len(small.methods) == len(large.methods)
+    runs = small.runs()
+    assert {run.preset for run in runs.values()} == {"desktop"}
+    assert {run.total_steps for run in runs.values()} == {1_000_000}
+    assert {run.total_steps for run in small.runs(seeds=1, total_steps=300).values()} == {300}
+    if name == "control9":
+        # Scaling the reward is the rule there, and its absence the method of its own.
+        assert runs["control-Ant/ppo/seed-0"].ppo.scale_reward is True
+        assert runs["control-Ant/ppo-unscaled-reward/seed-0"].ppo.scale_reward is False
 
 
 def test_every_declared_run_is_a_valid_configuration() -> None:

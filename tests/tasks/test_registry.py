@@ -18,6 +18,7 @@ CPU = torch.device("cpu")
         ("fourrom", "fourroom"),
         ("fourroom-sparce", "fourroom-sparse"),
         ("fourroom_noisytv", "fourroom-noisytv"),
+        ("control/AnymalTerain", "AnymalTerrain"),
         ("gym/CartPol-v1", "CartPole-v1"),
         ("gym/Pendulum", "Pendulum-v1"),
         ("gym/rle/FourRom-v0", "rle/FourRoom-v0"),

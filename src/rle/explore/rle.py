@@ -265,24 +265,25 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
     if settings is None:
         raise UsageError("explore is 'rle' but the configuration has no rle settings.")
     features: nn.Module
+    network = config.network
     source = generator(config.seed, "features")
     if settings.feature_network is not None:
         features = _own_features(settings, spec, config.seed)
     elif spec.is_image:
         scale = 1.0 if settings.feature_raw_pixels else UNIT_SCALE
-        network = config.network
         body = ImageBody(
             spec.observation_shape, network.embedding, source, scale, network.precision
         )
         features = FeatureNetwork(body, settings.dimension, source)
     else:
         hidden, activation = settings.feature_hidden, settings.feature_activation
+        backbone = network.value_hidden[: network.value_backbone or None]
         if hidden is None:
-            hidden, activation = config.network.value_hidden, config.network.activation
-        if settings.feature_update_rate > 0 and hidden != config.network.value_hidden:
+            hidden, activation = backbone, network.activation
+        if settings.feature_update_rate > 0 and hidden != backbone[: len(hidden)]:
             raise UsageError(
                 "rle.feature-update-rate above 0 needs φ in the value network's shape: "
-                "set rle.feature-hidden to None or to the value network's layers."
+                "set rle.feature-hidden to None or to the value network's first layers."
             )
         features = FeatureNetwork(
             MLP(spec.observation_shape[0], hidden, activation, source), settings.dimension, source

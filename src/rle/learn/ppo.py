@@ -115,7 +115,8 @@ class PPO:
     def prepare(self, rollout: Rollout, strategy: Strategy) -> tuple[Batch, dict[str, float]]:
         """Bonuses, values, advantages and returns of a finished rollout."""
         bonus = self._bonus(rollout, strategy)
-        reward = torch.cat([rollout.reward[..., None], bonus], -1)
+        task_reward = self.config.reward_scale * rollout.reward
+        reward = torch.cat([task_reward[..., None], bonus], -1)
         ended = rollout.terminated | rollout.truncated
         cut = torch.cat([rollout.terminated[..., None], rollout.bonus_cut], -1)
         stop = torch.cat([ended[..., None], rollout.bonus_cut], -1)

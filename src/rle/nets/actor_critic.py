@@ -7,10 +7,13 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from rle.config import NetworkConfig
+from rle.config import Activation, NetworkConfig
 from rle.nets.distributions import distribution_for
 from rle.nets.layers import MLP, LinearFactory, initialise
 from rle.tasks.base import Continuous, TaskSpec
+
+ENCODER_GAIN = 0.1
+"""Of the latent encoder's last layer, as in the published scripts."""
 
 
 class ActorCritic(nn.Module, ABC):
@@ -20,7 +23,7 @@ class ActorCritic(nn.Module, ABC):
     """
 
     value_body: nn.Module
-    """The value network without its heads: what RLE's φ follows."""
+    """The value network without its heads, or the part of it before z joins: what RLE's φ follows."""
 
     @abstractmethod
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
@@ -40,7 +43,11 @@ class ActorCritic(nn.Module, ABC):
 
 
 class VectorActorCritic(ActorCritic):
-    """Separate policy and value MLPs; the strategy's latent input is concatenated to the observation."""
+    """Separate policy and value MLPs; the strategy's latent input is concatenated.
+
+    The policy sees it beside the observation. So does the value network, unless it has a backbone:
+    then the backbone sees the observation alone, and the latent joins what comes out of it.
+    """
 
     def __init__(
         self,
@@ -54,29 +61,78 @@ class VectorActorCritic(ActorCritic):
         super().__init__()
         distribution = distribution_for(spec.action_space)
         (observation_size,) = spec.observation_shape
-        inputs = observation_size + latent_inputs
+        encoded = latent_inputs and config.latent_encoder
+        latent_width = config.latent_encoder[-1] if encoded else latent_inputs
+        inputs = observation_size + latent_width
         self.policy_body = MLP(inputs, config.policy_hidden, config.activation, generator)
         continuous = isinstance(spec.action_space, Continuous)
         outputs = distribution.output_size // 2 if continuous else distribution.output_size
         self.policy_head = initialise(linear(self.policy_body.width, outputs), 0.01, generator)
         self.log_deviation = nn.Parameter(torch.zeros(outputs)) if continuous else None
-        self.value_body = MLP(inputs, config.value_hidden, config.activation, generator)
+        split = config.value_backbone
+        before, after = config.value_hidden[:split], config.value_hidden[split:]
+        self.value_body = MLP(
+            observation_size if split else inputs, before or after, config.activation, generator
+        )
+        self.value_tail = (
+            MLP(self.value_body.width + latent_width, after, config.activation, generator)
+            if split
+            else None
+        )
+        width = self.value_body.width if self.value_tail is None else self.value_tail.width
         # One layer per stream rather than one wide layer: a stream more leaves the others' bits alone.
         self.value_heads = nn.ModuleList(
-            initialise(linear(self.value_body.width, 1), 1.0, generator) for _ in range(streams)
+            initialise(linear(width, 1), 1.0, generator) for _ in range(streams)
+        )
+        self.latent_encoder = (
+            LatentEncoder(latent_inputs, config.latent_encoder, config.activation, generator)
+            if encoded
+            else None
         )
 
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
-        output = self.policy_head(self.policy_body(self._join(observation, latent)))
+        return self._policy(observation, self._encode(latent))
+
+    def value(self, observation: Tensor, latent: Tensor | None) -> Tensor:
+        return self._value(observation, self._encode(latent))
+
+    def forward(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor]:
+        encoded = self._encode(latent)
+        return self._policy(observation, encoded), self._value(observation, encoded)
+
+    def _encode(self, latent: Tensor | None) -> Tensor | None:
+        if latent is None or self.latent_encoder is None:
+            return latent
+        return self.latent_encoder(latent)
+
+    def _policy(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
+        output = self.policy_head(self.policy_body(_join(observation, encoded)))
         if self.log_deviation is not None:
             output = torch.cat([output, self.log_deviation.expand_as(output)], -1)
         return output
 
-    def value(self, observation: Tensor, latent: Tensor | None) -> Tensor:
-        hidden = self.value_body(self._join(observation, latent))
+    def _value(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
+        if self.value_tail is None:
+            hidden = self.value_body(_join(observation, encoded))
+        else:
+            hidden = self.value_tail(_join(self.value_body(observation), encoded))
         heads = [head(hidden) for head in self.value_heads]
         return torch.cat(heads, -1) if len(heads) > 1 else heads[0]
 
-    @staticmethod
-    def _join(observation: Tensor, latent: Tensor | None) -> Tensor:
-        return observation if latent is None else torch.cat([observation, latent], -1)
+
+class LatentEncoder(MLP):
+    """`[..., L] -> [..., sizes[-1]]`; the last layer starts small: z disturbs little at first."""
+
+    def __init__(
+        self,
+        inputs: int,
+        sizes: tuple[int, ...],
+        activation: Activation,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__(inputs, sizes, activation, generator)
+        initialise(self._linears[-1], ENCODER_GAIN, generator)
+
+
+def _join(values: Tensor, latent: Tensor | None) -> Tensor:
+    return values if latent is None else torch.cat([values, latent], -1)

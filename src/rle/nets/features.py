@@ -27,7 +27,10 @@ class FeatureNetwork(nn.Module):
 
     @torch.no_grad()
     def follow(self, value_body: nn.Module, rate: float) -> None:
-        """One step of φ ← τ V + (1-τ) φ with τ = `rate`, over the whole backbone."""
-        for mine, theirs in zip(self.body.parameters(), value_body.parameters(), strict=True):
+        """One step of φ ← τ V + (1-τ) φ with τ = `rate`, over the whole backbone.
+
+        A shallower φ follows the value network's first layers.
+        """
+        for mine, theirs in zip(self.body.parameters(), value_body.parameters(), strict=False):
             # The value network may also take z, in columns after the observation's: φ has none.
             mine.lerp_(theirs[..., : mine.shape[-1]], rate)

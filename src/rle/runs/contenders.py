@@ -12,6 +12,7 @@ from typing import Any
 
 from rle.config import RunConfig
 from rle.runs.trainer import Trainer
+from rle.tasks.normalise import NormalisedTask
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ class OurContender:
             # Acting and stepping may be one compiled program.
             self._watch.watch(trainer, "collect", "acting and environment")
         else:
-            self._watch.watch(trainer.task, "step", "environment")
+            task = trainer.task
+            engine = task.shown if isinstance(task, NormalisedTask) else task
+            self._watch.watch(engine, "step", "environment")
             self._watch.watch(trainer.network, "act", "acting")
             self._watch.watch(trainer.strategy, "after_step", "bonus")
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from rle.config import RunConfig
 from rle.machine import cores
@@ -21,11 +23,14 @@ GYMNASIUM_IDS = {
     "fourroom": "rle/FourRoom-v0",
     "fourroom-sparse": "rle/FourRoomSparse-v0",
     "fourroom-noisytv": "rle/FourRoomNoisyTV-v0",
+    "control/BallBalance": "rle/BallBalance-v0",
 }
+
+ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU}
 
 
 class PeerContender:
-    """The same batch sizes on the same environment; for vectors also the same networks."""
+    """The same batch sizes on the same environment, normalised alike; for vectors the same networks."""
 
     def __init__(self, config: RunConfig, warm_up: int) -> None:
         torch.set_num_threads(config.threads or cores())
@@ -41,8 +46,10 @@ class PeerContender:
             n_steps=ppo.rollout_steps,
             batch_size=config.batch_size // ppo.minibatches,
             n_epochs=ppo.epochs,
-            clip_range_vf=ppo.clip,
-            policy_kwargs={} if images else {"net_arch": layers},
+            clip_range_vf=ppo.clip if ppo.clip_value_loss else None,
+            policy_kwargs={}
+            if images
+            else {"net_arch": layers, "activation_fn": ACTIVATIONS[network.activation]},
             device="cpu",
         )
         self._agent.learn(warm_up * self._batch)
@@ -57,33 +64,55 @@ class PeerContender:
 
 
 def _environment(config: RunConfig) -> VecEnv:
+    environment = _engine(config)
+    if not config.environment.normalise_observations:
+        return environment
+    return VecNormalize(
+        environment,
+        norm_reward=config.ppo.scale_reward,
+        clip_obs=config.environment.observation_clip,
+        clip_reward=config.ppo.reward_clip or np.inf,
+        gamma=config.ppo.discount,
+    )
+
+
+def _engine(config: RunConfig) -> VecEnv:
     name = GYMNASIUM_IDS.get(config.task, config.task.removeprefix("gym/"))
     if config.task in GYMNASIUM_IDS or config.task.startswith("gym/"):
         return make_vec_env(name, n_envs=config.environment.num_envs)
-    task = make_task(config.task, config.environment, torch.device("cpu"))
+    plain = dataclasses.replace(config.environment, normalise_observations=False)
+    task = make_task(config.task, plain, torch.device("cpu"))
     assert isinstance(task, EnvPoolTask)
     task.reset(config.seed)
-    return PoolEnv(task.engine)
+    return PoolEnv(task)
 
 
 class PoolEnv(VecEnv):
     """The very EnvPool that our task steps. Its late resets cost the peer nothing, so they stay."""
 
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
-        super().__init__(
-            engine.config["num_envs"], engine.single_observation_space, engine.single_action_space
-        )
+    def __init__(self, task: EnvPoolTask) -> None:
+        self._engine, self._layout = task.engine, task.layout
+        self._images = task.spec.is_image
+        observed = self._engine.single_observation_space
+        if not self._images:
+            observed = spaces.Box(-np.inf, np.inf, task.spec.observation_shape, np.float32)
+        actions = self._engine.single_action_space
+        self._kind = np.int32 if isinstance(actions, spaces.Discrete) else actions.dtype
+        super().__init__(task.spec.num_envs, observed, actions)
+
+    def _flat(self, observed: Any) -> Any:
+        """Vectors `[N, size]`, the parts of a dictionary joined as our agents see them."""
+        return observed if self._images else self._layout.tensor(observed).numpy()
 
     def reset(self) -> Any:
-        return self._engine.reset()[0]
+        return self._flat(self._engine.reset()[0])
 
     def step_async(self, actions: Any) -> None:
-        kind = np.int32 if actions.ndim == 1 else np.float64
-        self._actions = actions.astype(kind)
+        self._actions = actions.astype(self._kind)
 
     def step_wait(self) -> Any:
         observed, reward, terminated, truncated, _ = self._engine.step(self._actions)
+        observed = self._flat(observed)
         done = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in done]
         for index in np.flatnonzero(done):

@@ -27,7 +27,7 @@ def train(
     task: str,
     explore: str = "rle",
     *,
-    preset: str = "paper",
+    preset: str | None = None,
     seed: int = 0,
     total_steps: int | None = None,
     out: Path | str | None = None,
@@ -39,7 +39,7 @@ def train(
     Args:
         task: a task name, see `rle list tasks`.
         explore: a strategy, see `rle list strategies`.
-        preset: `paper` or `released`.
+        preset: `paper`, `released` or `desktop`; None: `paper`, and `desktop` on control/ tasks.
         out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
         settings: any setting by name; `__` stands for the dot (`rle__dimension=8`).
     """

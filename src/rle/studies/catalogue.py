@@ -7,19 +7,27 @@ from rle.errors import UsageError
 from rle.machine import cores
 from rle.runs.rates import recorded_rate
 from rle.studies.atari import ATARI_STUDIES
+from rle.studies.control import CONTROL_STUDIES
 from rle.studies.definitions import Study
 from rle.studies.fourroom import FOURROOM_STUDIES
 
-STUDIES: dict[str, Study] = {study.name: study for study in (*FOURROOM_STUDIES, *ATARI_STUDIES)}
+STUDIES: dict[str, Study] = {
+    study.name: study for study in (*FOURROOM_STUDIES, *ATARI_STUDIES, *CONTROL_STUDIES)
+}
 
 
 def study_names() -> dict[str, str]:
     """Every study with one line about it: runs, steps, and hours on this machine."""
     return {
-        study.name: f"{study.description} ({study.num_runs} runs of {study.total_steps:,} steps, "
+        study.name: f"{study.description} ({study.num_runs} runs of {_steps(study)} steps, "
         f"{_hours(study)})"
         for study in STUDIES.values()
     }
+
+
+def _steps(study: Study) -> str:
+    fewest, most = (pick(map(study.steps_of, study.tasks)) for pick in (min, max))
+    return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
 def _hours(study: Study) -> str:
@@ -28,7 +36,7 @@ def _hours(study: Study) -> str:
     if rate is None:
         return f"hours unknown: `rle bench {study.tasks[0]}` measures them"
     at_once = max(1, cores() // rate.threads)
-    hours = study.num_runs * study.total_steps / (rate.steps_per_second * at_once) / 3600
+    hours = study.all_steps / (rate.steps_per_second * at_once) / 3600
     return f"about {hours:,.1f} hours here" if hours < 100 else f"about {hours:,.0f} hours here"
 
 

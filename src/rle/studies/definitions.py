@@ -31,7 +31,21 @@ class Study:
     tasks: tuple[str, ...]
     methods: tuple[Method, ...]
     seeds: int
-    total_steps: int
+    total_steps: int | None
+    """Agent steps of each run; None: as many as the preset gives the task."""
+    preset: str | None = None
+    """None: each task's default."""
+
+    def steps_of(self, task: str) -> int:
+        """Agent steps of each run on `task`."""
+        if self.total_steps is not None:
+            return self.total_steps
+        return preset_config(task, self.methods[0].explore, self.preset).total_steps
+
+    @property
+    def all_steps(self) -> int:
+        """Agent steps of the whole study."""
+        return sum(map(self.steps_of, self.tasks)) * len(self.methods) * self.seeds
 
     @property
     def num_runs(self) -> int:
@@ -60,13 +74,12 @@ class Study:
 
         In this order a study that is stopped early has whole seeds of every method to compare.
         """
-        steps = self.total_steps if total_steps is None else total_steps
         return {
             f"{task.replace('/', '-')}/{method.name}/seed-{seed}": replace(
-                preset_config(task, method.explore, seed=seed),
+                preset_config(task, method.explore, self.preset, seed),
                 {
                     **method.settings,
-                    "total_steps": steps,
+                    "total_steps": self.steps_of(task) if total_steps is None else total_steps,
                 },
             )
             for seed in range(self.seeds if seeds is None else seeds)

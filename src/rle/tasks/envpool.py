@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -51,11 +52,27 @@ def check_envpool_id(env_id: str) -> None:
         )
 
 
+@contextmanager
+def _missing_libraries(env_id: str) -> Iterator[None]:
+    """Turn EnvPool's complaint about a library of the system into one sentence for the user."""
+    try:
+        yield
+    except ImportError as error:
+        if "Qt" in str(error):
+            raise UsageError(
+                f"envpool/{env_id} needs the Qt 5 libraries of the system: "
+                "apt-get install qtbase5-dev (on Fedora: dnf install qt5-qtbase)."
+            ) from error
+        raise UsageError(
+            f"envpool/{env_id} needs something that is not installed: {' '.join(str(error).split())}"
+        ) from error
+
+
 class EnvPoolTask(Task):
     """N environments in EnvPool's threads.
 
     Observations are bytes `[N, C, H, W]` where the environment shows images, and else float32 vectors
-    `[N, size]`, the parts of a dictionary in the order of its keys.
+    `[N, size]`, the parts of a dictionary (all of them, or those `observed`) in the order of its keys.
 
     EnvPool takes its seed when it is built, so every `reset` builds it anew. It resets an environment
     on the call after an episode's end, ignoring that call's action: those entries are not `real`.
@@ -68,6 +85,7 @@ class EnvPoolTask(Task):
         device: torch.device,
         extra: str = "envpool",
         options: Mapping[str, Any] | None = None,
+        observed: Collection[str] = (),
     ) -> None:
         self._envpool = load_envpool(extra)
         check_envpool_id(env_id)
@@ -80,13 +98,15 @@ class EnvPoolTask(Task):
         }
         if config.time_limit is not None:
             self._options["max_episode_steps"] = config.time_limit
-        engine = self._envpool.make_spec(env_id, **self._options)
+        with _missing_libraries(env_id):
+            engine = self._envpool.make_spec(env_id, **self._options)
         self._actions: spaces.Space[Any] = engine.gymnasium_action_space
-        self._layout = Layout(env_id, engine.gymnasium_observation_space)
+        self.layout = Layout(env_id, engine.gymnasium_observation_space, observed)
+        """How the engine's observations become tensors."""
         self.spec = TaskSpec(
             config.num_envs,
-            self._layout.shape,
-            self._layout.dtype,
+            self.layout.shape,
+            self.layout.dtype,
             _action_space(env_id, self._actions),
         )
         self._pool: Any = None
@@ -106,12 +126,13 @@ class EnvPoolTask(Task):
 
     def _build(self, seed: int) -> Tensor:
         self.close()
-        self._pool = self._envpool.make(
-            self._env_id, env_type="gymnasium", seed=seed % SEED_RANGE, **self._options
-        )
+        with _missing_libraries(self._env_id):
+            self._pool = self._envpool.make(
+                self._env_id, env_type="gymnasium", seed=seed % SEED_RANGE, **self._options
+            )
         self._no_transition = np.zeros_like(self._no_transition)
         observed, _ = self._pool.reset()
-        return self._layout.tensor(observed).to(self._device)
+        return self.layout.tensor(observed).to(self._device)
 
     def step(self, action: Tensor) -> Step:
         observed, reward, terminated, truncated, info = self._pool.step(self._playable(action))
@@ -128,7 +149,7 @@ class EnvPoolTask(Task):
             score, over = (
                 None if part is None else np.where(skipped, 0, part) for part in (score, over)
             )
-        observation = self._layout.tensor(observed).to(self._device)
+        observation = self.layout.tensor(observed).to(self._device)
         return Step(
             self._tensor(reward).float(),
             self._tensor(terminated),
@@ -187,8 +208,11 @@ class EnvPoolTask(Task):
 class Layout:
     """How one environment's observations become one tensor."""
 
-    def __init__(self, env_id: str, space: spaces.Space[Any]) -> None:
-        self._parts = _leaves(space)
+    def __init__(
+        self, env_id: str, space: spaces.Space[Any], observed: Collection[str] = ()
+    ) -> None:
+        parts = _leaves(space)
+        self._parts = {name: parts[name] for name in parts if not observed or name in observed}
         for name, part in self._parts.items():
             if not isinstance(part, spaces.Box | spaces.Discrete):
                 raise UsageError(

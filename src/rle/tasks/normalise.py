@@ -18,26 +18,27 @@ class NormalisedTask(Task):
 
     def __init__(self, task: Task, clip: float, device: torch.device) -> None:
         self.spec = dataclasses.replace(task.spec, observation_dtype=torch.float32)
-        self._task = task
+        self.shown = task
+        """The task whose observations are normalised."""
         self._clip = clip
         self._frozen = False
         self._moments = RunningMoments(task.spec.observation_shape, device)
 
     def reset(self, seed: int) -> Tensor:
-        return self._show(self._task.reset(seed))
+        return self._show(self.shown.reset(seed))
 
     def draw(self, steps: int) -> None:
-        self._task.draw(steps)
+        self.shown.draw(steps)
 
     def step(self, action: Tensor) -> Step:
-        step = self._task.step(action)
+        step = self.shown.step(action)
         if not self._frozen:
             seen = step.next_observation
             self._moments.update(seen if step.real is None else seen[step.real])
-        return step._replace(
-            next_observation=self._show(step.next_observation),
-            observation=self._show(step.observation),
-        )
+        next_observation = self._show(step.next_observation)
+        same = step.observation is step.next_observation
+        observation = next_observation if same else self._show(step.observation)
+        return step._replace(next_observation=next_observation, observation=observation)
 
     def _show(self, observation: Tensor) -> Tensor:
         mean, deviation = self._moments.mean.float(), self._moments.deviation.float()
@@ -52,17 +53,18 @@ class NormalisedTask(Task):
         self._frozen = True
 
     def measures(self) -> dict[str, float]:
-        return self._task.measures()
+        return self.shown.measures()
 
     def artefacts(self) -> dict[str, Tensor]:
-        return self._task.artefacts()
+        return self.shown.artefacts()
 
     def state_dict(self) -> State:
-        return {"task": self._task.state_dict(), "moments": self._moments.state_dict()}
+        return {"task": self.shown.state_dict(), "moments": self._moments.state_dict()}
 
     def load_state_dict(self, state: State) -> None:
-        self._task.load_state_dict(state["task"])
+        self.shown.load_state_dict(state["task"])
+        self.restarted = self.shown.restarted
         self._moments.load_state_dict(state["moments"])
 
     def close(self) -> None:
-        self._task.close()
+        self.shown.close()

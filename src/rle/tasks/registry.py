@@ -12,6 +12,7 @@ from rle.tasks.normalise import NormalisedTask
 
 GYM_PREFIX = "gym/"
 ATARI_PREFIX = "atari/"
+CONTROL_PREFIX = "control/"
 ENVPOOL_PREFIX = "envpool/"
 
 
@@ -22,6 +23,8 @@ def task_names() -> dict[str, str]:
         "fourroom-sparse": "the same with reward 1 at the far corner",
         "fourroom-noisytv": "the same with a 2 x 2 square of random observations",
         "atari/<Game>": "any of the 57 Atari games, e.g. atari/MontezumaRevenge (extra: atari)",
+        "control/<Task>": "a robot on MuJoCo, extra: control: Cartpole, Ant, Humanoid, FrankaCabinet, "
+        "Anymal, AnymalTerrain, AllegroHand, ShadowHand or BallBalance",
         "envpool/<id>": "any EnvPool environment, e.g. envpool/CoinrunHard-v0 (extra: envpool)",
         "gym/<id>": "any Gymnasium environment with Box (or Dict) observations, e.g. gym/CartPole-v1",
     }
@@ -40,6 +43,11 @@ def check_task_name(name: str) -> None:
         from rle.tasks.atari import check_game
 
         check_game(name.removeprefix(ATARI_PREFIX))
+        return
+    if name.startswith(CONTROL_PREFIX):
+        from rle.tasks.control import check_control_name
+
+        check_control_name(name.removeprefix(CONTROL_PREFIX))
         return
     if name.startswith(ENVPOOL_PREFIX):
         from rle.tasks.envpool import check_envpool_id
@@ -66,6 +74,10 @@ def _engine(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
         from rle.tasks.atari import AtariTask
 
         return AtariTask(name.removeprefix(ATARI_PREFIX), config, device)
+    if name.startswith(CONTROL_PREFIX):
+        from rle.tasks.control import make_control_task
+
+        return make_control_task(name.removeprefix(CONTROL_PREFIX), config, device)
     if name.startswith(ENVPOOL_PREFIX):
         from rle.tasks.envpool import EnvPoolTask
 

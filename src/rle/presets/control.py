@@ -1,0 +1,183 @@
+"""The paper's two Isaac Gym tables, where the scripts differ, and numbers for a few cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rle.config import nearest
+from rle.errors import UsageError
+from rle.presets.tables import Settings, Tables
+
+TASK_SIZES: Mapping[str, tuple[int, int]] = {
+    "Cartpole": (100_000_000, 4096),
+    "Ant": (100_000_000, 4096),
+    "Humanoid": (200_000_000, 4096),
+    "BallBalance": (200_000_000, 4096),
+    "FrankaCabinet": (100_000_000, 4096),
+    "Anymal": (100_000_000, 4096),
+    "AnymalTerrain": (100_000_000, 4096),
+    "AllegroHand": (600_000_000, 8192),
+    "ShadowHand": (600_000_000, 8192),
+}
+"""Timesteps and parallel environments of each task."""
+HANDS = ("AllegroHand", "ShadowHand")
+
+CONTROL_PPO: Settings = {
+    "ppo.learning_rate": 0.0026,
+    "ppo.adam_epsilon": 1e-5,
+    "ppo.rollout_steps": 16,
+    "ppo.discount": 0.99,
+    "ppo.gae_lambda": 0.95,
+    "ppo.minibatches": 2,
+    "ppo.epochs": 4,
+    "ppo.clip": 0.2,
+    "ppo.entropy_coefficient": 0.0,
+    "ppo.value_coefficient": 2.0,
+    "ppo.max_gradient_norm": 1.0,
+    "ppo.normalise_advantages": True,
+    "ppo.clip_value_loss": False,
+    "ppo.reward_scale": 1.0,
+    "network.policy_hidden": (256, 256, 256),
+    "network.value_hidden": (256, 256, 256),
+    "network.activation": "tanh",
+    # From the scripts; only strategies with a latent use it.
+    "network.latent_encoder": (64, 16),
+    # Not the paper's: they change the speed and not the numbers.
+    "threads": 0,
+    "checkpoint_every": 10_000_000,
+}
+
+CONTROL_HANDS: Settings = {
+    "ppo.rollout_steps": 8,
+    "ppo.minibatches": 4,
+    "ppo.epochs": 5,
+    "ppo.reward_scale": 0.01,
+}
+
+CONTROL_RLE: Settings = {
+    "rle.value_coefficient": 0.5,
+    "rle.coefficient": 0.01,
+    "rle.dimension": 32,
+    "rle.resample_every": 16,
+    "ppo.learning_rate": 1e-3,
+    "rle.feature_update_rate": 0.005,
+    "rle.feature_update": "minibatch",
+    "network.value_hidden": (512, 512, 256, 256),
+    # The last of these layers takes z beside what the first three make of the observation.
+    "network.value_backbone": 3,
+    "rle.feature_hidden": (512, 512, 256),
+    "rle.feature_activation": "tanh",
+    "rle.law": "sphere",
+    "rle.standardise": True,
+    "rle.unit_norm": False,
+    "rle.discount": 0.99,
+    "rle.scale_bonus": True,
+    "ppo.scale_reward": True,
+}
+
+CONTROL_RND: Settings = {
+    "rnd.value_coefficient": 2.0,
+    "rnd.coefficient": 0.5,
+    "rnd.keep_fraction": 0.0625,
+    "rnd.warmup_rollouts": 50,
+    # Five linear layers with the output's, as in the scripts; the table counts four.
+    "rnd.predictor_hidden": (256, 256, 256, 256),
+    "rnd.target_hidden": (64, 64),
+    "rnd.outputs": 256,
+    "rnd.discount": 0.99,
+    "ppo.scale_reward": True,
+}
+
+CONTROL: Mapping[str, Settings] = {
+    "none": {},
+    "rle": CONTROL_RLE,
+    "rnd": CONTROL_RND,
+    # Not in the paper's table: Atari's.
+    "noisy": {"noisy.initial_deviation": 0.017, "ppo.entropy_coefficient": 0.0},
+    "white-noise": {"white_noise.coefficient": 0.01, "ppo.scale_reward": True},
+}
+
+CONTROL_RELEASED: Mapping[str, Settings] = {
+    "none": {},
+    "rle": {
+        "rle.coefficient": 0.1,
+        "rle.law": "normal",
+        "rle.standardise": False,
+        "ppo.max_gradient_norm": 0.5,
+    },
+    "rnd": {},
+    "noisy": {},
+    "white-noise": {},
+}
+"""Where the published RLE script differs from the paper."""
+
+CONTROL_RELEASED_PPO: Settings = {
+    "network.policy_hidden": (256, 256),
+    "network.value_hidden": (256, 256),
+    # Declared in the scripts and never used.
+    "ppo.reward_scale": 1.0,
+}
+
+DESKTOP_PPO: Settings = {
+    "total_steps": 1_000_000,
+    "environment.num_envs": 16,
+    "environment.normalise_observations": True,
+    "environment.observation_clip": 10.0,
+    "ppo.learning_rate": 3e-4,
+    "ppo.anneal_learning_rate": True,
+    "ppo.adam_epsilon": 1e-5,
+    "ppo.rollout_steps": 128,
+    "ppo.discount": 0.99,
+    "ppo.gae_lambda": 0.95,
+    "ppo.minibatches": 32,
+    "ppo.epochs": 10,
+    "ppo.clip": 0.2,
+    "ppo.entropy_coefficient": 0.0,
+    "ppo.value_coefficient": 0.5,
+    "ppo.max_gradient_norm": 0.5,
+    "ppo.normalise_advantages": True,
+    "ppo.clip_value_loss": False,
+    "ppo.scale_reward": True,
+    "ppo.reward_clip": 10.0,
+    "network.policy_hidden": (64, 64),
+    "network.value_hidden": (64, 64),
+    "network.activation": "tanh",
+    "network.latent_encoder": (64, 16),
+    "threads": 1,
+    "checkpoint_every": 250_000,
+}
+"""Each number is explained in docs/control.md."""
+
+DESKTOP: Mapping[str, Settings] = {
+    "none": {},
+    "rle": {
+        "ppo.learning_rate": DESKTOP_PPO["ppo.learning_rate"],
+        "network.value_hidden": (64, 64, 64),
+        "network.value_backbone": 2,
+        "rle.feature_hidden": None,
+        # What the paper's eight gradient steps of an iteration add up to, at 0.005 each.
+        "rle.feature_update_rate": 0.04,
+        "rle.feature_update": "iteration",
+    },
+    "rnd": {"rnd.value_coefficient": 0.5, "rnd.warmup_rollouts": 10},
+    "noisy": {},
+    "white-noise": {},
+}
+
+
+def control_tables(name: str, preset: str) -> Tables:
+    """The numbers of the task called `name`."""
+    if name not in TASK_SIZES:
+        raise UsageError(f"there is no control task {name!r}: {nearest(name, TASK_SIZES)}")
+    if preset == "desktop":
+        return Tables(DESKTOP_PPO, (CONTROL, DESKTOP))
+    steps, num_envs = TASK_SIZES[name]
+    learner = {
+        **CONTROL_PPO,
+        **(CONTROL_HANDS if name in HANDS else {}),
+        "total_steps": steps,
+        "environment.num_envs": num_envs,
+    }
+    if preset == "released":
+        return Tables({**learner, **CONTROL_RELEASED_PPO}, (CONTROL, CONTROL_RELEASED))
+    return Tables(learner, (CONTROL,))

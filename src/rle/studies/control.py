@@ -1,0 +1,53 @@
+"""The continuous-control studies, at the paper's size and at one for a few cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rle.studies.definitions import (
+    PPO,
+    PPO_SCALED,
+    RLE,
+    RND,
+    WHITE_NOISE,
+    Method,
+    Study,
+    rle_with,
+)
+from rle.tasks.control import TASKS
+
+SEEDS = 5
+NINE = tuple(f"control/{name}" for name in TASKS)
+
+PPO_UNSCALED = Method("ppo-unscaled-reward", "none", {"scale_reward": False, "reward_clip": None})
+
+
+def _studies(preset: str, suffix: str, shallow: int, other_ppo: Method) -> Iterator[Study]:
+    """The three studies with the numbers of `preset`, each run as long as it says.
+
+    `shallow` is the width of the one hidden layer that the shallow φ keeps; `other_ppo` is PPO with
+    the reward scaled if the preset's is not, and the other way round.
+    """
+
+    def study(name: str, description: str, *methods: Method) -> Study:
+        name, where = f"{name}{suffix}", f"{description}, nine robots, the {preset} preset"
+        return Study(name, where, NINE, methods, SEEDS, None, preset)
+
+    yield study("control9", "the paper's main comparison", RLE, PPO, other_ppo, RND)
+    yield study(
+        "control9-phi",
+        "φ in the value network's shape against one with a single hidden layer",
+        RLE,
+        rle_with("shallow-features", feature_hidden=(shallow,)),
+        PPO,
+    )
+    yield study(
+        "control9-white-noise", "white noise in the place of RLE's bonus", RLE, WHITE_NOISE, PPO
+    )
+
+
+CONTROL_STUDIES = (
+    *_studies("paper", "", 512, PPO_SCALED),
+    # There the reward of every method is scaled.
+    *_studies("desktop", "-desktop", 64, PPO_UNSCALED),
+)

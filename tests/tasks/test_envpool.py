@@ -1,0 +1,106 @@
+"""Any EnvPool environment: dictionaries with text, images, and libraries that are missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from rle.config import EnvironmentConfig
+from rle.errors import UsageError
+from rle.presets import preset_config
+from rle.runs.trainer import Trainer
+from rle.settings import replace
+from rle.tasks import envpool
+from rle.tasks.base import Discrete
+from rle.tasks.envpool import EnvPoolTask
+from rle.tasks.registry import make_task
+
+MINIGRID = "MiniGrid-KeyCorridorS3R3-v0"
+PROCGEN = "CoinrunHard-v0"
+SMALL: dict[str, Any] = {
+    "num_envs": 4,
+    "rollout_steps": 8,
+    "minibatches": 2,
+    "epochs": 1,
+    "engine_threads": 1,
+    "compile": "off",
+}
+
+
+def make(env_id: str) -> EnvPoolTask:
+    config = EnvironmentConfig(num_envs=2, engine_threads=1)
+    task = make_task(f"envpool/{env_id}", config, torch.device("cpu"))
+    assert isinstance(task, EnvPoolTask)
+    return task
+
+
+def train_an_iteration(env_id: str, explore: str = "rle") -> Trainer:
+    trainer = Trainer(replace(preset_config(f"envpool/{env_id}", explore), SMALL))
+    trainer.start()
+    before = trainer.learner.optimiser.flat.clone()
+    metrics, _ = trainer.iterate()
+    assert all(value == value for value in metrics.values())  # no NaN
+    assert not torch.equal(before, trainer.learner.optimiser.flat)
+    trainer.task.close()
+    return trainer
+
+
+def test_minigrid_is_direction_image_and_mission_in_one_vector() -> None:
+    task = make(MINIGRID)
+    assert task.spec.observation_shape == (1 + 7 * 7 * 3 + 96,)
+    assert task.spec.action_space == Discrete(7)
+    shown = task.reset(0)
+    assert bool(((shown[:, 0] >= 0) & (shown[:, 0] < 4)).all())
+    # The mission is text in bytes: "pick up the ..."
+    assert bytes(shown[0, 148:155].byte().tolist()) == b"pick up"
+    task.close()
+
+
+@pytest.mark.parametrize("explore", ["rle", "rnd"])
+def test_minigrid_trains(explore: str) -> None:
+    train_an_iteration(MINIGRID, explore)
+
+
+def test_procgen_trains() -> None:
+    try:
+        make(PROCGEN)
+    except UsageError as error:
+        pytest.skip(str(error))
+    trainer = train_an_iteration(PROCGEN)
+    assert trainer.task.spec.is_image
+
+
+class WithoutQt:
+    """EnvPool on a machine without Qt 5: its own words."""
+
+    def __init__(self, module: Any, complaint: str) -> None:
+        self._module, self._complaint = module, complaint
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def make_spec(self, *_: object, **__: object) -> None:
+        raise ImportError(self._complaint)
+
+
+def test_missing_libraries_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = envpool.load_envpool("envpool")
+    complaint = "EnvPool Procgen requires the system Qt 5 runtime on Linux."
+    monkeypatch.setattr(envpool, "load_envpool", lambda _: WithoutQt(module, complaint))
+    with pytest.raises(UsageError) as caught:
+        make(PROCGEN)
+    assert str(caught.value) == (
+        "envpool/CoinrunHard-v0 needs the Qt 5 libraries of the system: "
+        "apt-get install qtbase5-dev (on Fedora: dnf install qt5-qtbase)."
+    )
+    other = WithoutQt(module, "libfoo.so.1: cannot open\nshared object file")
+    monkeypatch.setattr(envpool, "load_envpool", lambda _: other)
+    with pytest.raises(UsageError, match=r"not installed: libfoo\.so\.1: cannot open shared"):
+        make(PROCGEN)
+
+
+def test_an_unknown_id_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean 'CoinrunHard-v0'"):
+        make("CoinrunHrd-v0")
