@@ -177,8 +177,10 @@ def _list(arguments: Sequence[str]) -> None:
     """What there is: rle list tasks | strategies | studies"""
     parser = _parser("list", "List what there is.")
     parser.add_argument("what", help="tasks, strategies or studies")
-    for name, line in rle.list(parser.parse_args(arguments).what).items():
-        print(f"{name:22} {line}")
+    lines = rle.list(parser.parse_args(arguments).what)
+    width = max(map(len, lines))
+    for name, line in lines.items():
+        print(f"{name:{width}}  {line}")
 
 
 def _bench(arguments: Sequence[str]) -> None:
