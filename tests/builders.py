@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from rle.config import RunConfig
 from rle.presets import preset_config
+from rle.runs.trainer import Trainer
 from rle.settings import replace
 
 SMALL: dict[str, Any] = {
@@ -36,3 +39,15 @@ def small_config(
     for part in explore.split("+"):
         config = replace(config, SMALL_STRATEGY.get(part, {}))
     return replace(config, {name.replace("__", "."): value for name, value in settings.items()})
+
+
+def trained_an_iteration(config: RunConfig) -> Trainer:
+    """A trainer after one iteration that changed its parameters and met no NaN."""
+    trainer = Trainer(config)
+    trainer.start()
+    before = trainer.learner.optimiser.flat.clone()
+    metrics, _ = trainer.iterate()
+    assert all(value == value for value in metrics.values())  # no NaN
+    assert not torch.equal(before, trainer.learner.optimiser.flat)
+    trainer.task.close()
+    return trainer

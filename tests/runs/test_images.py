@@ -14,6 +14,7 @@ from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace
 from rle.tasks.atari import GAMES
+from tests.builders import trained_an_iteration
 
 METHODS = ("none", "rle", "rnd", "noisy")
 SMALL: dict[str, Any] = {
@@ -38,14 +39,7 @@ def atari_config(game: str, explore: str, **settings: Any) -> RunConfig:
 
 
 def trained(game: str, explore: str, **settings: Any) -> Trainer:
-    trainer = Trainer(atari_config(game, explore, **settings))
-    trainer.start()
-    before = trainer.learner.optimiser.flat.clone()
-    metrics, _ = trainer.iterate()
-    assert all(value == value for value in metrics.values())  # no NaN
-    assert not torch.equal(before, trainer.learner.optimiser.flat)
-    trainer.task.close()
-    return trainer
+    return trained_an_iteration(atari_config(game, explore, **settings))
 
 
 @pytest.mark.parametrize("explore", [*METHODS, "rle+rnd", "white-noise"])

@@ -16,6 +16,7 @@ from rle.tasks import envpool
 from rle.tasks.base import Discrete
 from rle.tasks.envpool import EnvPoolTask
 from rle.tasks.registry import make_task
+from tests.builders import trained_an_iteration
 
 MINIGRID = "MiniGrid-KeyCorridorS3R3-v0"
 PROCGEN = "CoinrunHard-v0"
@@ -37,14 +38,7 @@ def make(env_id: str) -> EnvPoolTask:
 
 
 def train_an_iteration(env_id: str, explore: str = "rle") -> Trainer:
-    trainer = Trainer(replace(preset_config(f"envpool/{env_id}", explore), SMALL))
-    trainer.start()
-    before = trainer.learner.optimiser.flat.clone()
-    metrics, _ = trainer.iterate()
-    assert all(value == value for value in metrics.values())  # no NaN
-    assert not torch.equal(before, trainer.learner.optimiser.flat)
-    trainer.task.close()
-    return trainer
+    return trained_an_iteration(replace(preset_config(f"envpool/{env_id}", explore), SMALL))
 
 
 def test_minigrid_is_direction_image_and_mission_in_one_vector() -> None:

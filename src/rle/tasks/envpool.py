@@ -18,7 +18,8 @@ from rle.config import EnvironmentConfig, nearest
 from rle.errors import UsageError
 from rle.machine import cores
 from rle.randomness import derive_seed
-from rle.tasks.base import ActionSpace, Continuous, Discrete, State, Step, Task, TaskSpec
+from rle.tasks.base import State, Step, Task, TaskSpec
+from rle.tasks.spaces import action_space_of
 
 SEED_RANGE = 2**31 - 2**20
 """EnvPool adds the environment's number to its seed, in 32 bits."""
@@ -107,7 +108,7 @@ class EnvPoolTask(Task):
             config.num_envs,
             self.layout.shape,
             self.layout.dtype,
-            _action_space(env_id, self._actions),
+            action_space_of(f"envpool/{env_id}", self._actions),
         )
         self._pool: Any = None
         self._seed = 0
@@ -260,14 +261,3 @@ def _leaf(observed: Any, name: str) -> Array:
     for key in name.split(".") if name else ():
         observed = observed[key]
     return observed
-
-
-def _action_space(env_id: str, space: spaces.Space[Any]) -> ActionSpace:
-    if isinstance(space, spaces.Discrete):
-        return Discrete(int(space.n))
-    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
-        return Continuous(tuple(space.low.flatten().tolist()), tuple(space.high.flatten().tolist()))
-    raise UsageError(
-        f"envpool/{env_id} has actions of the kind {type(space).__name__}: "
-        "Discrete actions and Box actions of real numbers are supported."
-    )

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from rle.config import EnvironmentConfig, nearest
 from rle.errors import UsageError
-from rle.tasks.base import ActionSpace, Continuous, Discrete, State, Step, Task, TaskSpec
+from rle.tasks.base import State, Step, Task, TaskSpec
+from rle.tasks.spaces import action_space_of
 
 SEED_RANGE = 2**31
 """Seeds given to environments lie below this: some libraries accept no more than 32 bits."""
@@ -72,7 +73,7 @@ class GymTask(Task):
             config.num_envs,
             (size,),
             torch.float32,
-            _action_space(env_id, self._vector.single_action_space),
+            action_space_of(f"gym/{env_id}", self._vector.single_action_space),
         )
         self._no_transition = np.zeros(config.num_envs, dtype=np.bool_)
         """bool `[N]`: entries of the coming call that are not transitions."""
@@ -192,17 +193,6 @@ def _flattened(env_id: str, environment: gymnasium.Env[Any, Any]) -> gymnasium.E
             f"Box observations are supported, and Discrete, Dict and Tuple ones are flattened."
         )
     return gymnasium.wrappers.FlattenObservation(environment)
-
-
-def _action_space(env_id: str, space: spaces.Space[Any]) -> ActionSpace:
-    if isinstance(space, spaces.Discrete):
-        return Discrete(int(space.n))
-    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
-        return Continuous(tuple(space.low.flatten().tolist()), tuple(space.high.flatten().tolist()))
-    raise UsageError(
-        f"gym/{env_id} has actions in {_one_line(space)}: "
-        f"Discrete actions and Box actions of real numbers are supported."
-    )
 
 
 class Rewindable(gymnasium.Wrapper[Any, Any, Any, Any]):
