@@ -94,6 +94,23 @@ def test_help_and_version(capsys: pytest.CaptureFixture) -> None:
     assert "--rle.dimension" in capsys.readouterr().out
 
 
+def test_help_without_a_task_says_how_to_see_the_settings(capsys: pytest.CaptureFixture) -> None:
+    assert main(["train", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--explore" in shown
+    assert "`rle train fourroom --help`" in shown
+
+
+def test_settings_may_be_named_with_their_section(tmp_path: Path) -> None:
+    """As presets and messages write them; `--epochs` alone is the same setting."""
+    small = ["--ppo.rollout-steps", "8", "--environment.num-envs=2", "--total-steps", "16"]
+    out = tmp_path / "run"
+    assert main(["train", "fourroom", "--ppo.epochs=3", *small, "--out", str(out)]) == 0
+    config = json.loads((out / "config.json").read_text())
+    assert config["ppo"]["epochs"] == 3
+    assert config["environment"]["num_envs"] == 2
+
+
 def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["report", str(run), "--out", str(tmp_path / "report")]) == 0
     assert (tmp_path / "report" / "report.html").exists()

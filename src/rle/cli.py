@@ -16,7 +16,7 @@ import tyro
 import rle
 from rle.config import RunConfig, nearest
 from rle.errors import UsageError
-from rle.settings import locate
+from rle.settings import locate, shortest_name
 from rle.stats import Bootstrap
 from rle.studies.local import log_of
 
@@ -24,7 +24,7 @@ from rle.studies.local import log_of
 def _train(arguments: Sequence[str]) -> None:
     """Train an agent: rle train TASK --explore STRATEGY [any setting]"""
     parser = _parser("train", "Train an agent; every setting below can be changed by name.")
-    parser.add_argument("task", help="a task, see `rle list tasks`")
+    parser.add_argument("task", nargs="?", help="a task, see `rle list tasks`")
     parser.add_argument("--explore", default="rle", help="a strategy, see `rle list strategies`")
     parser.add_argument(
         "--preset",
@@ -34,6 +34,12 @@ def _train(arguments: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, default=None, help="the run directory to create")
     show_help = any(argument in ("-h", "--help") for argument in arguments)
     known, rest = parser.parse_known_args([a for a in arguments if a not in ("-h", "--help")])
+    if known.task is None:
+        if not show_help:
+            parser.error("the following arguments are required: task")
+        parser.print_help()
+        print("\nThe settings depend on the task: `rle train fourroom --help` lists FourRoom's.")
+        return
     rle.tasks.check_task_name(known.task)
     rle.explore.check_strategy_name(known.explore)
     default = rle.preset_config(known.task, known.explore, known.preset)
@@ -47,9 +53,7 @@ def _train(arguments: Sequence[str]) -> None:
 
 def _settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
     """`default` with the settings on the command line changed."""
-    for argument in arguments:
-        if argument.startswith("--") and argument != "--help":
-            locate(default, argument.removeprefix("--").partition("=")[0])
+    arguments = [_by_shortest_name(default, argument) for argument in arguments]
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
@@ -57,13 +61,21 @@ def _settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
                 RunConfig,
                 prog="rle train TASK",
                 default=default,
-                args=list(arguments),
+                args=arguments,
                 config=(tyro.conf.AvoidSubcommands, tyro.conf.FlagConversionOff),
             )
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
         raise UsageError(_one_sentence(complaint.getvalue())) from None
+
+
+def _by_shortest_name(config: RunConfig, argument: str) -> str:
+    """`--ppo.epochs=1` as `--epochs=1`; what is no setting's name stays as it is."""
+    if not argument.startswith("--") or argument == "--help":
+        return argument
+    name, equals, value = argument.removeprefix("--").partition("=")
+    return f"--{shortest_name(locate(config, name))}{equals}{value}"
 
 
 def _one_sentence(box: str) -> str:

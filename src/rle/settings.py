@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rle.config import RunConfig, nearest, require
@@ -52,6 +52,11 @@ def locate(config: RunConfig, name: str) -> list[str]:
         if path[1] not in names:
             raise UsageError(f"there is no setting {name!r}: {nearest(path[1], names)}")
     return path
+
+
+def shortest_name(path: Sequence[str]) -> str:
+    """The name of the command line for a path of `locate`."""
+    return ".".join(path[1:] if path[0] in _BARE_SECTIONS else path).replace("_", "-")
 
 
 def _field_names(node: Any) -> list[str]:
