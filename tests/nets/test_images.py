@@ -11,7 +11,7 @@ from rle.config import NetworkConfig
 from rle.errors import UsageError
 from rle.nets.build import make_actor_critic
 from rle.nets.images import UNIT_SCALE, ImageActorCritic, ImageBody
-from rle.nets.precision import resolved
+from rle.nets.precision import RoundedProducts, resolved
 from rle.tasks.base import Continuous, Discrete, TaskSpec
 
 CPU = torch.device("cpu")
@@ -117,6 +117,29 @@ def test_bfloat16_is_close_to_float32() -> None:
     scale = float(output.abs().max())
     assert float((output - half_output).abs().max()) < 0.05 * scale
     assert float((values - half_values).abs().max()) < 0.05 * float(values.abs().max())
+
+
+def test_rounded_products_are_pytorchs_bfloat16() -> None:
+    """Outputs and gradients against PyTorch's own emulation, which also adds up in float32."""
+    network = agent()
+    latent = torch.randn(3, 17, generator=source())
+
+    def results() -> list[Tensor]:
+        network.zero_grad()
+        output, values = network(images(), latent)
+        (output.sum() + values.sum()).backward()
+        gradients = [p.grad.clone() for p in network.parameters() if p.grad is not None]
+        return [output.detach(), values.detach(), *gradients]
+
+    exact = results()
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = results()
+    with RoundedProducts():
+        found = results()
+    for ours, theirs, float32 in zip(found, expected, exact, strict=True):
+        # Only the order of sums and of a few roundings differs: much less than bfloat16 itself does.
+        error = float((ours.float() - theirs.float()).norm())
+        assert error <= 0.1 * float((float32 - theirs.float()).norm())
 
 
 def test_auto_takes_bfloat16_where_the_hardware_has_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,12 +133,6 @@ class ImageActorCritic(ActorCritic):
             else None
         )
 
-    def _embed(self, observation: Tensor, latent: Tensor | None) -> Tensor:
-        embedding = self.value_body(observation)
-        if self.latent_encoder is not None:
-            embedding = embedding + self.latent_encoder(latent)
-        return embedding
-
     def _policy_of(self, embedding: Tensor) -> Tensor:
         return self.policy_head(functional.relu(self.policy_hidden(embedding)))
 
@@ -153,8 +147,10 @@ class ImageActorCritic(ActorCritic):
         return self.forward(observation, latent)[1]
 
     def forward(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor]:
+        embedding = self.value_body(observation)
         with computing_in(self._precision, observation.device):
-            embedding = self._embed(observation, latent)
+            if self.latent_encoder is not None:
+                embedding = embedding + self.latent_encoder(latent)
             output, values = self._policy_of(embedding), self._values_of(embedding)
         return output.float(), values.float()
 
