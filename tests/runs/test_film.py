@@ -10,8 +10,10 @@ import pytest
 
 from rle.cli import main
 from rle.errors import UsageError
+from rle.presets import preset_config
 from rle.runs.film import film
 from rle.runs.train import train_config
+from rle.settings import replace
 from tests.runs.test_images import atari_config
 
 
@@ -37,6 +39,22 @@ def test_one_clip_per_latent_at_full_rate(run: Path, tmp_path: Path) -> None:
         pictures.append(frames[-1])
     # Another z is another picture beside the game.
     assert (pictures[0] != pictures[1]).any()
+
+
+def test_robots_are_filmed_too(tmp_path: Path) -> None:
+    small = {"num_envs": 2, "rollout_steps": 8, "minibatches": 2, "total_steps": 16}
+    config = replace(preset_config("control/BallBalance", "rle"), small | {"compile": "off"})
+    trained = train_config(config, tmp_path / "run", quiet=True).path
+    try:
+        (clip,) = film(trained, tmp_path / "film", clips=1, seconds=0.2)
+    except UsageError as error:
+        pytest.skip(str(error))
+    with av.open(str(clip.path)) as video:
+        assert video.streams.video[0].average_rate == 25
+        frames = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+    assert len(frames) == 6
+    # 640 x 480 at the height of 630, and the panel of 330.
+    assert frames[0].shape == (630, 1170, 3)
 
 
 def test_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,19 @@
 """A filmed game is the game the agent was trained on, with all its frames."""
 
+import dataclasses
+import sys
+
+import gymnasium
 import numpy as np
 import pytest
 import torch
 
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
-from rle.tasks.film import filmed, seen_by_agent
+from rle.tasks.film import filmed
+from rle.tasks.film.game import seen_by_agent
 from rle.tasks.registry import make_task
+from tests.probes.environments import ConstantReward
 
 CONFIG = EnvironmentConfig(num_envs=1, engine_threads=1)
 
@@ -57,11 +63,77 @@ def test_the_next_life_and_the_next_game() -> None:
     stage.close()
 
 
+def test_fourroom_is_filmed_as_its_gymnasium_environment_draws_it() -> None:
+    stage = filmed("fourroom-sparse", CONFIG)
+    environment = gymnasium.make("rle/FourRoomSparse-v0", render_mode="rgb_array")
+    stage.reset(0)
+    environment.reset()
+    for action in (0, 0, 3, 1, 3):
+        stage.step(torch.tensor([action]))
+        environment.step(action)
+    *_, last = stage.pictures()
+    assert np.array_equal(last, environment.render())
+
+
+def test_the_next_episode_is_not_on_the_film() -> None:
+    stage = filmed("fourroom", dataclasses.replace(CONFIG, time_limit=3))
+    stage.reset(0)
+    steps = [stage.step(torch.tensor([0])) for _ in range(3)]
+    assert [bool(step.truncated) for step in steps] == [False, False, True]
+    # The start and two steps; after the third the agent is back at the start.
+    assert len(stage.pictures()) == 3
+
+
+@pytest.mark.parametrize(
+    ("task", "rate", "pictures"), [("control/BallBalance", 25, 3), ("control/Cartpole", 33, 2)]
+)
+def test_robots_are_filmed_at_the_pace_of_their_world(task: str, rate: int, pictures: int) -> None:
+    """50 and 100 steps a second: every second and every third step is shown."""
+    stage = filmed(task, CONFIG)
+    try:
+        stage.reset(0)
+    except UsageError as error:
+        pytest.skip(str(error))
+    assert stage.frames_per_second == rate
+    size = 3 if task == "control/BallBalance" else 1
+    for _ in range(5):
+        stage.step(torch.full((1, size), 0.5))
+    shown = stage.pictures()
+    stage.close()
+    assert len(shown) == pictures
+    # Something moves.
+    assert not np.array_equal(shown[0], shown[-1])
+
+
+def test_the_agent_sees_the_observations_it_was_trained_on() -> None:
+    config = dataclasses.replace(CONFIG, normalise_observations=True)
+    trained_on = make_task("fourroom", config, torch.device("cpu"))
+    trained_on.reset(0)
+    for action in (0, 0, 3, 3):
+        expected = trained_on.step(torch.tensor([action])).observation
+    stage = filmed("fourroom", config)
+    stage.share_statistics(trained_on)
+    stage.reset(0)
+    for action in (0, 0, 3, 3):
+        found = stage.step(torch.tensor([action])).observation
+    assert torch.equal(found, expected)
+
+
 def test_a_uniform_picture_stays_uniform() -> None:
     grey = np.full((210, 160, 3), 100, dtype=np.uint8)
     assert set(np.unique(seen_by_agent([grey, grey // 2]))) == {100}
 
 
-def test_what_cannot_be_filmed_is_named() -> None:
-    with pytest.raises(UsageError, match="fourroom cannot be filmed"):
-        filmed("fourroom", CONFIG)
+def test_what_is_missing_for_pictures_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    stage = filmed("gym/CartPole-v1", CONFIG)
+    with pytest.raises(UsageError, match=r"pip install .gymnasium\[classic-control\]"):
+        stage.reset(0)
+    monkeypatch.setattr("rle.tasks.envpool._load_graphics", lambda: False)
+    with pytest.raises(UsageError, match="apt-get install libegl1"):
+        filmed("control/Cartpole", CONFIG)
+
+
+def test_what_does_not_draw_itself_cannot_be_filmed() -> None:
+    with pytest.raises(UsageError, match="cannot be filmed"):
+        ConstantReward(1).picture()

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 from rle.errors import UsageError
-from rle.tasks.film import Picture
+from rle.tasks.base import Picture
 
 HEIGHT = 630
 PANEL = 330

@@ -16,7 +16,8 @@ from rle.runs.clip import Clip, Moment
 from rle.runs.directory import RunDirectory
 from rle.runs.evaluate import load_agent
 from rle.runs.trainer import Trainer
-from rle.tasks.film import Filmed, Picture, filmed
+from rle.tasks.base import Picture
+from rle.tasks.film import Filmed, filmed
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def film(
     run = RunDirectory.open(path)
     agent = load_agent(run, step)
     stage = filmed(agent.config.task, agent.config.environment)
+    stage.share_statistics(agent.task)
     agent.strategy.evaluate(greedy)
     latents = _latents(agent, clips, seed)
     folder = Path(out)

@@ -6,9 +6,6 @@ of plates; `BallBalance` is the vectorised task, and `ballbalance_gym` the Gymna
 
 from __future__ import annotations
 
-import ctypes.util
-import os
-import sys
 from importlib import resources
 from typing import Any
 
@@ -17,9 +14,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rle.errors import UsageError
 from rle.randomness import generator, generator_state, restore_generator
-from rle.tasks.base import Continuous, State, Step, Task, TaskSpec
+from rle.tasks.base import Continuous, Picture, State, Step, Task, TaskSpec
+from rle.tasks.physics import Painter, import_mujoco
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -48,29 +45,6 @@ SPEED_UNIT = 0.5
 """Metres per second observed as 1."""
 SERVO_SPEED_UNIT = 5.0
 """Radians per second observed as 1."""
-
-
-def import_mujoco() -> Any:
-    """Import MuJoCo, with an off-screen renderer where there is no screen, or say what is missing."""
-    screen = "DISPLAY" in os.environ or "WAYLAND_DISPLAY" in os.environ
-    if sys.platform == "linux" and not screen and ctypes.util.find_library("EGL"):
-        # Read by MuJoCo once, when it is imported. Its own default needs a screen.
-        os.environ.setdefault("MUJOCO_GL", "egl")
-    try:
-        import mujoco
-        import mujoco.rollout
-    except ImportError as error:
-        raise UsageError(
-            "BallBalance needs MuJoCo, which is not installed: "
-            'pip install "random-latent-exploration[control]".'
-        ) from error
-    except (AttributeError, RuntimeError) as error:
-        # What MuJoCo and PyOpenGL raise if the renderer asked for is unknown or not there.
-        raise UsageError(
-            f"MuJoCo cannot be imported with MUJOCO_GL={os.environ.get('MUJOCO_GL')}: "
-            f"set it to egl, which needs libegl1, or to disable."
-        ) from error
-    return mujoco
 
 
 class BallBalanceWorld:
@@ -189,6 +163,8 @@ class BallBalanceWorld:
 class BallBalance(Task):
     """N BallBalance worlds, stepped in parallel threads."""
 
+    steps_per_second = 50
+
     def __init__(
         self,
         num_envs: int,
@@ -206,6 +182,7 @@ class BallBalance(Task):
         self._generator = generator(0, "environment")
         self._states = np.tile(self._world.rest, (num_envs, 1))
         self._clock = np.zeros(num_envs, np.int64)
+        self._painter: Painter | None = None
 
     def reset(self, seed: int) -> Tensor:
         self._generator = generator(seed, "environment")
@@ -241,6 +218,11 @@ class BallBalance(Task):
     def _tensor(self, values: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(values).to(self._device)
 
+    def picture(self) -> Picture:
+        if self._painter is None:
+            self._painter = Painter(self._world.model)
+        return self._painter.paint(self._states[0])
+
     def state_dict(self) -> State:
         return {
             "physics": torch.from_numpy(self._states.copy()),
@@ -254,4 +236,7 @@ class BallBalance(Task):
         self._generator = restore_generator(state["generator"])
 
     def close(self) -> None:
+        if self._painter is not None:
+            self._painter.close()
+            self._painter = None
         self._world.close()

@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from rle.errors import UsageError
 from rle.tasks import ballbalance
-from rle.tasks.ballbalance import BallBalanceWorld, Floats, import_mujoco
+from rle.tasks.ballbalance import BallBalanceWorld, Floats
+from rle.tasks.physics import Painter
 
 ENVIRONMENT = "rle/BallBalance-v0"
-PICTURE_WIDTH = 640
-PICTURE_HEIGHT = 480
 
 
 def register() -> None:
@@ -81,33 +79,3 @@ class BallBalanceEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float
             self._painter.close()
             self._painter = None
         self.world.close()
-
-
-class Painter:
-    """Pictures of the model's states, drawn by MuJoCo without a screen."""
-
-    def __init__(self, model: Any) -> None:
-        self._mujoco = import_mujoco()
-        self._model = model
-        self._data = self._mujoco.MjData(model)
-        try:
-            self._renderer = self._mujoco.Renderer(model, PICTURE_HEIGHT, PICTURE_WIDTH)
-        # MuJoCo's and PyOpenGL's own errors, AttributeError and ImportError have all been seen.
-        except Exception as error:
-            raise UsageError(
-                "drawing BallBalance needs OpenGL: on a machine without a screen, "
-                "apt-get install libegl1 and set MUJOCO_GL=egl before Python starts."
-            ) from error
-
-    def paint(self, state: Floats) -> npt.NDArray[np.uint8]:
-        """uint8 `[480, 640, 3]` of a full physics state `[state_size]`."""
-        kind = self._mujoco.mjtState.mjSTATE_FULLPHYSICS.value
-        self._mujoco.mj_setState(self._model, self._data, state, kind)
-        self._mujoco.mj_forward(self._model, self._data)
-        self._renderer.update_scene(self._data, camera="view")
-        picture: npt.NDArray[np.uint8] = self._renderer.render()
-        return picture
-
-    def close(self) -> None:
-        """Give the graphics memory back."""
-        self._renderer.close()

@@ -10,8 +10,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
+
+from rle.errors import UsageError
 
 State = dict[str, Any]
 """A tree of tensors, numbers, strings, lists and dictionaries: what a checkpoint can hold."""
@@ -91,6 +95,10 @@ class Step(NamedTuple):
     """bool `[N]`: where a reported episode ended, if that is not terminated | truncated."""
 
 
+Picture = npt.NDArray[np.uint8]
+"""`[height, width, 3]`."""
+
+
 class Task(ABC):
     """A vectorised environment on tensors."""
 
@@ -99,6 +107,9 @@ class Task(ABC):
     """Whether `step` is nothing but tensor operations, which PyTorch can compile."""
     restarted: bool = False
     """Whether `load_state_dict` had to start new episodes, because the engine cannot be saved."""
+
+    steps_per_second: float = 15.0
+    """How fast the world goes by when it is filmed."""
 
     def draw(self, steps: int) -> None:
         """Draw the randomness of the next `steps` steps at once; optional for the caller."""
@@ -132,6 +143,10 @@ class Task(ABC):
     def artefacts(self) -> dict[str, Tensor]:
         """Tensors of the suite's own that belong in the run directory (visitation counts)."""
         return {}
+
+    def picture(self) -> Picture:
+        """What the first environment looks like now; only of tasks that were made with `pictures`."""
+        raise UsageError(f"{type(self).__name__} has no pictures and cannot be filmed.")
 
     def close(self) -> None:
         """Release what the environments hold."""

@@ -20,24 +20,25 @@ from rle.tasks.envpool import EnvPoolTask
 
 
 class Robot(NamedTuple):
-    """An EnvPool environment, and what the agent sees of it."""
+    """An EnvPool environment, its pace, and what the agent sees of it."""
 
     env_id: str
+    steps_per_second: float
     observed: tuple[str, ...] = ()
     """Parts of an observation that is a dictionary; none named: all. What a simulator knows and a
     robot would not (`privileged_state`) is left out."""
 
 
 ROBOTS: Mapping[str, Robot] = {
-    "Ant": Robot("Ant-v5"),
-    "Humanoid": Robot("Humanoid-v5"),
-    "Cartpole": Robot("CartpoleBalance-v1", ("position", "velocity")),
-    "FrankaCabinet": Robot("PandaOpenCabinet-v1"),
-    "Anymal": Robot("SpotFlatTerrainJoystick-v1", ("state",)),
-    "AnymalTerrain": Robot("Go1JoystickRoughTerrain-v1", ("state",)),
-    "AllegroHand": Robot("LeapCubeReorient-v1", ("state",)),
+    "Ant": Robot("Ant-v5", 20),
+    "Humanoid": Robot("Humanoid-v5", 1 / 0.015),
+    "Cartpole": Robot("CartpoleBalance-v1", 100, ("position", "velocity")),
+    "FrankaCabinet": Robot("PandaOpenCabinet-v1", 50),
+    "Anymal": Robot("SpotFlatTerrainJoystick-v1", 50, ("state",)),
+    "AnymalTerrain": Robot("Go1JoystickRoughTerrain-v1", 50, ("state",)),
+    "AllegroHand": Robot("LeapCubeReorient-v1", 20, ("state",)),
     "ShadowHand": Robot(
-        "HandManipulateBlockRotateXYZDense-v1", ("observation", "achieved_goal", "desired_goal")
+        "HandManipulateBlockRotateXYZDense-v1", 25, ("observation", "achieved_goal", "desired_goal")
     ),
 }
 BALL_BALANCE = "BallBalance"
@@ -51,12 +52,18 @@ def check_control_name(name: str) -> None:
         raise UsageError(f"there is no control task {name!r}: {nearest(name, TASKS)}")
 
 
-def make_control_task(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
+def make_control_task(
+    name: str, config: EnvironmentConfig, device: torch.device, pictures: bool = False
+) -> Task:
     """Build the task called `name`; actions are float32, as the task's `spec` bounds them."""
     check_control_name(name)
     if name != BALL_BALANCE:
         robot = ROBOTS[name]
-        return EnvPoolTask(robot.env_id, config, device, "control", observed=robot.observed)
+        task = EnvPoolTask(
+            robot.env_id, config, device, "control", observed=robot.observed, pictures=pictures
+        )
+        task.steps_per_second = robot.steps_per_second
+        return task
     limit = ballbalance.TIME_LIMIT if config.time_limit is None else config.time_limit
     threads = config.engine_threads or cores()
     return ballbalance.BallBalance(config.num_envs, limit, threads, device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,21 +16,25 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from rle.config import EnvironmentConfig, nearest
+from rle.config import EnvironmentConfig, nearest, require
 from rle.errors import UsageError
 from rle.machine import cores
 from rle.randomness import derive_seed
-from rle.tasks.base import State, Step, Task, TaskSpec
+from rle.tasks.base import Picture, State, Step, Task, TaskSpec
 from rle.tasks.spaces import action_space_of
 
 SEED_RANGE = 2**31 - 2**20
 """EnvPool adds the environment's number to its seed, in 32 bits."""
+
+PICTURES = {"render_mode": "rgb_array", "render_width": 420, "render_height": 315}
+"""Small, since without a graphics card a picture of a robot takes a good part of a second."""
 
 Array = npt.NDArray[Any]
 
 
 def load_envpool(extra: str) -> Any:
     """The `envpool` module; without it, a `UsageError` that names the extra that installs it."""
+    _load_graphics()
     try:
         import envpool
     except ImportError as error:
@@ -37,6 +43,23 @@ def load_envpool(extra: str) -> Any:
             f'pip install "random-latent-exploration[{extra}]"'
         ) from error
     return envpool
+
+
+@cache
+def _load_graphics() -> bool:
+    """Whether EnvPool can draw robots: it needs a library of the system, loaded before itself.
+
+    Without it, EnvPool does not raise an error but ends the process.
+    """
+    if sys.platform != "linux":
+        return True
+    if "envpool" in sys.modules:
+        return False
+    try:
+        ctypes.CDLL("libEGL.so.1", mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return False
+    return True
 
 
 @cache
@@ -87,6 +110,7 @@ class EnvPoolTask(Task):
         extra: str = "envpool",
         options: Mapping[str, Any] | None = None,
         observed: Collection[str] = (),
+        pictures: bool = False,
     ) -> None:
         self._envpool = load_envpool(extra)
         check_envpool_id(env_id)
@@ -99,6 +123,13 @@ class EnvPoolTask(Task):
         }
         if config.time_limit is not None:
             self._options["max_episode_steps"] = config.time_limit
+        if pictures:
+            require(
+                _load_graphics(),
+                "filming this task needs OpenGL, known before EnvPool is: apt-get install libegl1, and "
+                "import rle before envpool.",
+            )
+            self._options |= PICTURES
         with _missing_libraries(env_id):
             engine = self._envpool.make_spec(env_id, **self._options)
         self._actions: spaces.Space[Any] = engine.gymnasium_action_space
@@ -182,6 +213,16 @@ class EnvPoolTask(Task):
 
     def _tensor(self, values: Array) -> Tensor:
         return torch.from_numpy(np.array(values)).to(self._device)
+
+    def picture(self) -> Picture:
+        try:
+            picture: Picture = self._pool.render(env_ids=0)[0]
+        # EnvPool has an error of its own for every family that cannot draw.
+        except Exception as error:
+            raise UsageError(
+                f"EnvPool cannot draw {self._env_id}: {' '.join(str(error).split())}"
+            ) from error
+        return picture
 
     def state_dict(self) -> State:
         """EnvPool cannot be copied: only where its random numbers come from, and how far it got."""

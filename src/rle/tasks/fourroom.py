@@ -14,7 +14,8 @@ from torch import Tensor
 
 from rle.errors import UsageError
 from rle.randomness import generator, generator_state, restore_generator
-from rle.tasks.base import Discrete, State, Step, Task, TaskSpec
+from rle.tasks.base import Discrete, Picture, State, Step, Task, TaskSpec
+from rle.tasks.fourroom_map import floor_plan, with_agent
 
 SIZE = 51
 WALL = 25
@@ -85,6 +86,7 @@ class FourRoom(Task):
     """One of the three FourRoom tasks, with exact visitation counts."""
 
     traceable = True
+    steps_per_second = 30
 
     def __init__(
         self,
@@ -177,6 +179,18 @@ class FourRoom(Task):
 
     def artefacts(self) -> dict[str, Tensor]:
         return {"visits": self.visits().reshape(SIZE, SIZE).clone()}
+
+    def picture(self) -> Picture:
+        squares: list[int] = []
+        if self._television is not None:
+            squares = self._television[::NUM_ACTIONS].nonzero().flatten().tolist()
+        plan = floor_plan(
+            free_cells().numpy(),
+            START,
+            GOAL if self.has_goal else None,
+            (divmod(cell, SIZE) for cell in squares),
+        )
+        return with_agent(plan, divmod(int(self._position[0]) // NUM_ACTIONS, SIZE))
 
     def state_dict(self) -> State:
         return {

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from rle.tasks import fourroom
+from rle.tasks.fourroom_map import floor_plan, with_agent
 
 TELEVISION = (12, 37)
 """Top left cell (row, column) of the registered noisy television."""
@@ -20,20 +21,6 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "rle/FourRoomNoisyTV-v0": {"television": TELEVISION},
 }
 """Gymnasium ids and what is special about them."""
-
-CELL_PIXELS = 8
-AGENT_RADIUS = 6
-"""In pixels: larger than a cell, or it is hard to see among 51 x 51."""
-
-Colour = tuple[int, int, int]
-# From the colour-blind safe palette of Okabe and Ito, with greys for the building.
-FLOOR: Colour = (246, 245, 241)
-GRID: Colour = (232, 230, 224)
-WALL: Colour = (58, 62, 70)
-START: Colour = (86, 180, 233)
-GOAL: Colour = (0, 158, 115)
-TELEVISION_COLOUR: Colour = (204, 121, 167)
-AGENT: Colour = (213, 94, 0)
 
 
 def register() -> None:
@@ -85,7 +72,7 @@ class FourRoomEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
             squares = fourroom.television_cells((television[0], television[1]))
             self._television = frozenset(squares.nonzero().flatten().tolist())
         self._cell = self._start
-        self._background: npt.NDArray[np.uint8] | None = None
+        self._plan: npt.NDArray[np.uint8] | None = None
 
     def reset(
         self,
@@ -117,29 +104,8 @@ class FourRoomEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         """uint8 `[408, 408, 3]`, or None without a render mode."""
         if self.render_mode is None:
             return None
-        if self._background is None:
-            self._background = self._paint_background()
-        picture = self._background.copy()
-        row, column = divmod(self._cell, fourroom.SIZE)
-        middle_y, middle_x = (row + 0.5) * CELL_PIXELS, (column + 0.5) * CELL_PIXELS
-        pixels = np.arange(fourroom.SIZE * CELL_PIXELS) + 0.5
-        distance = np.hypot(pixels[:, None] - middle_y, pixels[None, :] - middle_x)
-        picture[distance <= AGENT_RADIUS] = AGENT
-        return picture
-
-    def _paint_background(self) -> npt.NDArray[np.uint8]:
-        """Everything but the agent."""
-        cells = np.empty((fourroom.SIZE, fourroom.SIZE, 3), np.uint8)
-        cells[:] = FLOOR
-        cells[~fourroom.free_cells().numpy()] = WALL
-        cells[fourroom.START] = START
-        for cell in self._television:
-            cells[divmod(cell, fourroom.SIZE)] = TELEVISION_COLOUR
-        if self._goal is not None:
-            cells[fourroom.GOAL] = GOAL
-        picture = cells.repeat(CELL_PIXELS, axis=0).repeat(CELL_PIXELS, axis=1)
-        # A faint line along each floor cell's top and left edge makes single cells countable.
-        floor = (picture == FLOOR).all(-1)
-        edge = np.arange(len(picture)) % CELL_PIXELS == 0
-        picture[floor & (edge[:, None] | edge[None, :])] = GRID
-        return picture
+        if self._plan is None:
+            television = (divmod(cell, fourroom.SIZE) for cell in self._television)
+            goal = None if self._goal is None else fourroom.GOAL
+            self._plan = floor_plan(fourroom.free_cells().numpy(), fourroom.START, goal, television)
+        return with_agent(self._plan, divmod(self._cell, fourroom.SIZE))

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from rle.config import EnvironmentConfig, nearest
 from rle.errors import UsageError
-from rle.tasks.base import State, Step, Task, TaskSpec
+from rle.tasks.base import Picture, State, Step, Task, TaskSpec
 from rle.tasks.spaces import action_space_of
 
 SEED_RANGE = 2**31
@@ -62,12 +62,19 @@ class GymTask(Task):
     latter are clipped to the environment's bounds here, unseen by the learner.
     """
 
-    def __init__(self, env_id: str, config: EnvironmentConfig, device: str | torch.device) -> None:
+    def __init__(
+        self,
+        env_id: str,
+        config: EnvironmentConfig,
+        device: str | torch.device,
+        pictures: bool = False,
+    ) -> None:
         check_gym_id(env_id)
         self._env_id = env_id
         self._device = torch.device(device)
         self._next_step = config.autoreset == "next-step"
-        self._vector = _make_vector(env_id, config)
+        self._vector = _make_vector(env_id, config, pictures)
+        self.steps_per_second = float(self._vector.metadata.get("render_fps") or 15)
         (size,) = self._vector.single_observation_space.shape or ()
         self.spec = TaskSpec(
             config.num_envs,
@@ -157,13 +164,26 @@ class GymTask(Task):
                 stacklevel=2,
             )
 
+    def picture(self) -> Picture:
+        try:
+            picture = self._environments[0].render()
+        except (ImportError, gymnasium.error.DependencyNotInstalled) as error:
+            raise UsageError(_missing_package(self._env_id, error)) from error
+        if not isinstance(picture, np.ndarray):
+            raise UsageError(f"gym/{self._env_id} does not draw itself and cannot be filmed.")
+        return picture
+
     def close(self) -> None:
         self._vector.close()
 
 
-def _make_vector(env_id: str, config: EnvironmentConfig) -> SyncVectorEnv[Any, Any]:
+def _make_vector(env_id: str, config: EnvironmentConfig, pictures: bool) -> SyncVectorEnv[Any, Any]:
     mode = AutoresetMode.NEXT_STEP if config.autoreset == "next-step" else AutoresetMode.SAME_STEP
-    limit = {} if config.time_limit is None else {"max_episode_steps": config.time_limit}
+    options: dict[str, Any] = {}
+    if config.time_limit is not None:
+        options["max_episode_steps"] = config.time_limit
+    if pictures:
+        options["render_mode"] = "rgb_array"
     try:
         vector = gymnasium.make_vec(
             env_id,
@@ -171,7 +191,7 @@ def _make_vector(env_id: str, config: EnvironmentConfig) -> SyncVectorEnv[Any, A
             vectorization_mode="sync",
             vector_kwargs={"autoreset_mode": mode, "copy": False},
             wrappers=[lambda environment: Rewindable(_flattened(env_id, environment))],
-            **limit,
+            **options,
         )
     except (ImportError, gymnasium.error.DependencyNotInstalled) as error:
         raise UsageError(_missing_package(env_id, error)) from error

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rle.moments import RunningMoments
-from rle.tasks.base import State, Step, Task
+from rle.tasks.base import Picture, State, Step, Task
 
 EPSILON = 1e-8
 
@@ -18,6 +18,7 @@ class NormalisedTask(Task):
 
     def __init__(self, task: Task, clip: float, device: torch.device) -> None:
         self.spec = dataclasses.replace(task.spec, observation_dtype=torch.float32)
+        self.steps_per_second = task.steps_per_second
         self.shown = task
         """The task whose observations are normalised."""
         self._clip = clip
@@ -57,6 +58,9 @@ class NormalisedTask(Task):
 
     def artefacts(self) -> dict[str, Tensor]:
         return self.shown.artefacts()
+
+    def picture(self) -> Picture:
+        return self.shown.picture()
 
     def state_dict(self) -> State:
         return {"task": self.shown.state_dict(), "moments": self._moments.state_dict()}

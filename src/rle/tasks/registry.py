@@ -57,15 +57,17 @@ def check_task_name(name: str) -> None:
     raise UsageError(f"there is no task {name!r}: {nearest(name, task_names())}")
 
 
-def make_task(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
-    """Build the task called `name`."""
-    task = _engine(name, config, device)
+def make_task(
+    name: str, config: EnvironmentConfig, device: torch.device, *, pictures: bool = False
+) -> Task:
+    """Build the task called `name`; with `pictures`, what its `picture` needs is loaded too."""
+    task = _engine(name, config, device, pictures)
     if config.normalise_observations:
         return NormalisedTask(task, config.observation_clip, device)
     return task
 
 
-def _engine(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
+def _engine(name: str, config: EnvironmentConfig, device: torch.device, pictures: bool) -> Task:
     check_task_name(name)
     if name in fourroom.VARIANTS:
         limit = fourroom.TIME_LIMIT if config.time_limit is None else config.time_limit
@@ -77,11 +79,11 @@ def _engine(name: str, config: EnvironmentConfig, device: torch.device) -> Task:
     if name.startswith(CONTROL_PREFIX):
         from rle.tasks.control import make_control_task
 
-        return make_control_task(name.removeprefix(CONTROL_PREFIX), config, device)
+        return make_control_task(name.removeprefix(CONTROL_PREFIX), config, device, pictures)
     if name.startswith(ENVPOOL_PREFIX):
         from rle.tasks.envpool import EnvPoolTask
 
-        return EnvPoolTask(name.removeprefix(ENVPOOL_PREFIX), config, device)
+        return EnvPoolTask(name.removeprefix(ENVPOOL_PREFIX), config, device, pictures=pictures)
     from rle.tasks.gym import GymTask
 
-    return GymTask(name.removeprefix(GYM_PREFIX), config, device)
+    return GymTask(name.removeprefix(GYM_PREFIX), config, device, pictures)

@@ -1,8 +1,7 @@
-"""One environment that can be filmed: the same experience as the task's, with pictures of it."""
+"""An Atari game on film: every frame of the console, where the agent sees one in four."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -11,45 +10,13 @@ import torch
 from torch import Tensor
 
 from rle.config import EnvironmentConfig
-from rle.errors import UsageError
 from rle.tasks.atari import FRAME_SKIP, OPTIONS, STACK, STEP_LIMIT, check_game
-from rle.tasks.base import Step
+from rle.tasks.base import Picture, Step
 from rle.tasks.envpool import SEED_RANGE, load_envpool
+from rle.tasks.film.stage import Filmed
 
 NOTHING, FIRE = 0, 1
 """Places in the list of actions; a game without the button loses nothing by another action for once."""
-
-Picture = npt.NDArray[np.uint8]
-"""`[height, width, 3]`."""
-
-
-class Filmed(ABC):
-    """A single environment; its tensors have N = 1."""
-
-    frames_per_second: int
-
-    @abstractmethod
-    def reset(self, seed: int) -> Tensor:
-        """Start afresh; returns the observation `[1, ...]`."""
-
-    @abstractmethod
-    def step(self, action: Tensor) -> Step:
-        """Take an action `[1, ...]`."""
-
-    @abstractmethod
-    def pictures(self) -> list[Picture]:
-        """What was to be seen since the last call of this."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release what the environment holds."""
-
-
-def filmed(task: str, config: EnvironmentConfig) -> Filmed:
-    """The environment of `task`, to be filmed."""
-    if task.startswith("atari/"):
-        return FilmedGame(task.removeprefix("atari/"), config)
-    raise UsageError(f"{task} cannot be filmed: atari/ games can.")
 
 
 class FilmedGame(Filmed):
