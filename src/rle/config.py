@@ -110,6 +110,8 @@ class NetworkConfig:
     value_backbone: int = 0
     """Vectors only: how many value layers see the observation alone, before z joins; RLE's φ follows
     them. 0 lets z join the observation, and φ follow all layers."""
+    initial_action_deviation: float = 1.0
+    """Continuous actions only: the standard deviation that the policy starts with."""
     embedding: tuple[int, ...] = (256, 448)
     """Images only: dense layers after the convolutions, shared by policy and value."""
     precision: Precision = "auto"
@@ -125,6 +127,7 @@ class NetworkConfig:
             f"value-backbone is {self.value_backbone} and value-hidden has {len(self.value_hidden)} "
             "layers: give a number from 0 to that.",
         )
+        _require_positive("initial-action-deviation", self.initial_action_deviation)
         _require_choice("activation", self.activation, ("tanh", "relu", "elu"))
         _require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
 

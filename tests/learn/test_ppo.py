@@ -89,6 +89,17 @@ def test_log_deviation_is_one_learned_vector() -> None:
     assert trainer.network.log_deviation.detach().tolist() != [0.0]
 
 
+def test_first_actions_have_the_deviation_asked_for() -> None:
+    config = small_config("none", task="gym/Pendulum-v1", initial_action_deviation=0.25)
+    trainer = Trainer(config)
+    output = trainer.network.policy(torch.zeros(20_000, 3), None)
+    noise = trainer.distribution.draw_noise((20_000,), torch.Generator().manual_seed(0))
+    # The standard error of a deviation from 20,000 draws is 0.5 %.
+    assert float(trainer.distribution.sample(output.detach(), noise).std()) == pytest.approx(
+        0.25, rel=0.02
+    )
+
+
 def test_clips_the_scaled_task_reward() -> None:
     clipped, _, _ = prepared("none", task="gym/Pendulum-v1", reward_clip=0.5, gae_lambda=0.0)
     rollout = clipped.rollout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import torch
@@ -68,7 +69,8 @@ class VectorActorCritic(ActorCritic):
         continuous = isinstance(spec.action_space, Continuous)
         outputs = distribution.output_size // 2 if continuous else distribution.output_size
         self.policy_head = initialise(linear(self.policy_body.width, outputs), 0.01, generator)
-        self.log_deviation = nn.Parameter(torch.zeros(outputs)) if continuous else None
+        start = torch.full((outputs,), math.log(config.initial_action_deviation))
+        self.log_deviation = nn.Parameter(start) if continuous else None
         split = config.value_backbone
         before, after = config.value_hidden[:split], config.value_hidden[split:]
         self.value_body = MLP(

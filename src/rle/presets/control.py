@@ -142,6 +142,7 @@ DESKTOP_PPO: Settings = {
     "network.policy_hidden": (64, 64),
     "network.value_hidden": (64, 64),
     "network.activation": "tanh",
+    "network.initial_action_deviation": 0.37,
     "network.latent_encoder": (64, 16),
     "threads": 1,
     "checkpoint_every": 250_000,
