@@ -151,6 +151,18 @@ def test_auto_takes_bfloat16_where_the_hardware_has_it(monkeypatch: pytest.Monke
     assert resolved("float32", CPU) == "float32"
 
 
+def test_images_too_small_for_the_convolutions_are_refused() -> None:
+    for size, fits in ((36, True), (35, False)):
+        small = TaskSpec(2, (3, size, 64), torch.uint8, Discrete(4))
+        if fits:
+            make_actor_critic(small, NetworkConfig(), 0, 1, source())
+        else:
+            with pytest.raises(
+                UsageError, match="at least 36 x 36 pixels; this task shows 35 x 64"
+            ):
+                make_actor_critic(small, NetworkConfig(), 0, 1, source())
+
+
 def test_images_with_continuous_actions_are_refused() -> None:
     odd = TaskSpec(2, (3, 64, 64), torch.uint8, Continuous((-1.0,), (1.0,)))
     with pytest.raises(UsageError, match="discrete actions"):

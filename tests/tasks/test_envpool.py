@@ -87,7 +87,7 @@ def test_missing_libraries_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> 
         make(PROCGEN)
     assert str(caught.value) == (
         "envpool/CoinrunHard-v0 needs the Qt 5 libraries of the system: "
-        "apt-get install qtbase5-dev (on Fedora: dnf install qt5-qtbase)."
+        "apt-get install libqt5gui5 (on Fedora: dnf install qt5-qtbase-gui)."
     )
     other = WithoutQt(module, "libfoo.so.1: cannot open\nshared object file")
     monkeypatch.setattr(envpool, "load_envpool", lambda _: other)

@@ -18,6 +18,8 @@ from rle.tasks.base import TaskSpec
 
 CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 """Channels, kernel and stride of each layer (Mnih et al. 2015)."""
+SMALLEST_IMAGE = 36
+"""Rows and columns that leave something for the last convolution."""
 UNIT_SCALE = 1 / 255
 """Bytes to numbers from 0 to 1."""
 

@@ -85,7 +85,7 @@ def _missing_libraries(env_id: str) -> Iterator[None]:
         if "Qt" in str(error):
             raise UsageError(
                 f"envpool/{env_id} needs the Qt 5 libraries of the system: "
-                "apt-get install qtbase5-dev (on Fedora: dnf install qt5-qtbase)."
+                "apt-get install libqt5gui5 (on Fedora: dnf install qt5-qtbase-gui)."
             ) from error
         raise UsageError(
             f"envpool/{env_id} needs something that is not installed: {' '.join(str(error).split())}"
