@@ -1,0 +1,108 @@
+"""Every number of the paper's Atari table, line by line."""
+
+import pytest
+import torch
+
+from rle.presets import preset_config
+from rle.runs.trainer import Trainer
+from rle.settings import replace
+
+
+@pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy"])
+@pytest.mark.parametrize("preset", ["paper", "released"])
+def test_rows_of_all_methods(explore: str, preset: str) -> None:
+    config = preset_config("atari/Alien", explore, preset)
+    assert config.total_steps == 40_000_000
+    assert config.ppo.adam_epsilon == 1e-5
+    assert config.environment.num_envs == 128
+    assert config.ppo.rollout_steps == 128
+    assert config.ppo.gae_lambda == 0.95
+    assert config.ppo.minibatches == 4
+    assert config.ppo.epochs == 4
+    assert config.ppo.clip == 0.1
+    assert config.ppo.value_coefficient == 0.5
+    assert config.ppo.max_gradient_norm == 0.5
+    assert config.ppo.normalise_advantages is True
+    assert config.ppo.clip_value_loss is True
+    # (256, 448, 448, outputs): the third layer is the policy's and the value's own.
+    assert config.network.embedding == (256, 448)
+    assert config.network.activation == "relu"
+    # 18 actions in the table; the scripts play the game's own.
+    assert config.environment.full_action_space is (preset == "paper")
+
+
+def test_ppo_rows() -> None:
+    config = preset_config("atari/Alien", "none")
+    assert config.ppo.learning_rate == 1e-4
+    assert config.ppo.discount == 0.99
+    assert config.ppo.entropy_coefficient == 0.01
+
+
+def test_noisynet_rows() -> None:
+    config = preset_config("atari/Alien", "noisy")
+    assert config.noisy is not None
+    assert config.noisy.initial_deviation == 0.017
+    assert config.ppo.entropy_coefficient == 0.0
+    assert config.ppo.learning_rate == 1e-4
+    assert config.ppo.discount == 0.99
+
+
+def test_rnd_rows() -> None:
+    config = preset_config("atari/Alien", "rnd")
+    assert config.rnd is not None
+    assert config.rnd.coefficient == 1.0
+    assert config.ppo.task_coefficient == 2.0
+    assert config.rnd.keep_fraction == 0.25
+    assert config.rnd.warmup_rollouts == 50
+    assert config.ppo.discount == 0.999
+    assert config.ppo.entropy_coefficient == 0.001
+    assert config.rnd.discount == 0.99
+    # CNN + MLP (512, 512, 512) and CNN + MLP (512): the last width is the output's.
+    assert (*config.rnd.predictor_hidden, config.rnd.outputs) == (512, 512, 512)
+    assert (*config.rnd.target_hidden, config.rnd.outputs) == (512,)
+    assert config.ppo.learning_rate == 1e-4
+
+
+def test_rle_rows() -> None:
+    config = preset_config("atari/Alien", "rle")
+    assert config.rle is not None
+    assert config.rle.coefficient == 0.01
+    assert config.rle.dimension == 16
+    assert config.rle.resample_every == 1280
+    assert config.ppo.learning_rate == 3e-4
+    assert config.ppo.discount == 0.999
+    assert config.rle.discount == 0.99
+    assert config.rle.feature_update_rate == 0.005
+    assert config.ppo.entropy_coefficient == 0.01
+    assert config.rle.law == "sphere"
+    assert config.rle.unit_norm is True
+    assert config.rle.standardise is True
+    # "In addition, the policy observes z as well as the random reward of the previous step."
+    assert config.rle.condition_on_bonus is True
+
+
+def test_released_scripts() -> None:
+    config = preset_config("atari/Alien", "rle", "released")
+    assert config.rle is not None
+    assert config.rle.resample_every == 500
+    assert config.rle.stagger is True
+    assert config.rle.condition_on_bonus is False
+    assert config.rle.feature_raw_pixels is True
+    for explore in ("none", "noisy"):
+        assert preset_config("atari/Alien", explore, "released").ppo.scale_reward is True
+        assert preset_config("atari/Alien", explore, "paper").ppo.scale_reward is False
+
+
+def test_networks_are_the_tables() -> None:
+    """Feature network CNN + MLP (256, 448, 16), and RND's with leaky convolutions, as built."""
+    small = {"num_envs": 2, "rollout_steps": 2, "minibatches": 1}
+    features = Trainer(replace(preset_config("atari/Pong", "rle"), small)).strategy.features
+    dense = [tuple(p.shape) for p in features.parameters() if p.dim() == 2]
+    assert dense == [(256, 3136), (448, 256), (16, 448)]
+    rnd = Trainer(replace(preset_config("atari/Pong", "rnd"), small)).strategy
+    predictor = [tuple(p.shape) for p in rnd._predictor.parameters() if p.dim() > 1]
+    convolutions = [(32, 1, 8, 8), (64, 32, 4, 4), (64, 64, 3, 3)]
+    assert predictor == [*convolutions, (512, 3136), (512, 512), (512, 512)]
+    target = [tuple(p.shape) for p in rnd._target.parameters() if p.dim() > 1]
+    assert target == [*convolutions, (512, 3136)]
+    assert rnd._predictor.body._activate is torch.nn.functional.leaky_relu

@@ -1,0 +1,93 @@
+"""Every number of the paper's FourRoom table, line by line."""
+
+import pytest
+
+from rle.config import RunConfig
+from rle.presets import preset_config
+from rle.runs.trainer import Trainer
+
+
+@pytest.fixture(params=["fourroom", "fourroom-sparse", "fourroom-noisytv"])
+def task(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def shared_numbers(config: RunConfig) -> None:
+    assert config.total_steps == 2_500_000
+    assert config.ppo.learning_rate == 0.001
+    assert config.ppo.adam_epsilon == 0.00001
+    assert config.environment.num_envs == 32
+    assert config.ppo.rollout_steps == 128
+    assert config.ppo.discount == 0.99
+    assert config.ppo.gae_lambda == 0.95
+    assert config.ppo.minibatches == 4
+    assert config.ppo.epochs == 4
+    assert config.ppo.clip == 0.2
+    assert config.ppo.value_coefficient == 0.5
+    assert config.ppo.max_gradient_norm == 0.5
+    assert config.ppo.normalise_advantages is True
+    assert config.ppo.clip_value_loss is True
+    assert config.network.policy_hidden == (64, 64)
+    assert config.network.value_hidden == (64, 64)
+    assert config.network.activation == "tanh"
+
+
+@pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy", "white-noise"])
+def test_ppo_rows_hold_for_every_method(task: str, explore: str) -> None:
+    shared_numbers(preset_config(task, explore))
+
+
+@pytest.mark.parametrize("explore", ["none", "rle", "rnd", "white-noise"])
+def test_entropy_row(task: str, explore: str) -> None:
+    assert preset_config(task, explore).ppo.entropy_coefficient == 0.01
+
+
+def test_noisynet_rows(task: str) -> None:
+    config = preset_config(task, "noisy")
+    assert config.noisy is not None
+    assert config.noisy.initial_deviation == 0.017
+    # "set to 0 as recommended by Fortunato et al."
+    assert config.ppo.entropy_coefficient == 0.0
+
+
+def test_rnd_rows(task: str) -> None:
+    config = preset_config(task, "rnd")
+    assert config.rnd is not None
+    assert config.rnd.coefficient == 1.0
+    assert config.rnd.keep_fraction == 0.25
+    # Predictor MLP (256, 256, 256, 256, 256) and target MLP (64, 256): the last width is the output.
+    assert (*config.rnd.predictor_hidden, config.rnd.outputs) == (256,) * 5
+    assert (*config.rnd.target_hidden, config.rnd.outputs) == (64, 256)
+
+
+def test_rle_rows(task: str) -> None:
+    config = preset_config(task, "rle")
+    assert config.rle is not None
+    assert config.rle.coefficient == 0.1
+    assert config.rle.dimension == 4
+    # Feature network MLP (64, 64, 64, 4): the last width is d.
+    assert (*config.rle.feature_hidden, config.rle.dimension) == (64, 64, 64, 4)
+    assert config.rle.feature_activation == "relu"
+    assert config.rle.resample_every == 128
+    assert config.rle.law == "sphere"
+    assert config.rle.unit_norm is True
+    assert config.rle.feature_update_rate == 0.0
+
+
+def test_network_shapes_are_the_tables() -> None:
+    """Policy MLP (64, 64, 4) and value MLP (64, 64, 1), as built; z is concatenated to (x, y)."""
+    network = Trainer(preset_config("fourroom", "rle")).network
+    policy = [layer.weight.shape for layer in network.policy_body.layers]
+    assert policy == [(64, 2 + 4), (64, 64)]
+    assert network.policy_head.weight.shape == (4, 64)
+    value = [layer.weight.shape for layer in network.value_body.layers]
+    assert value == [(64, 2 + 4), (64, 64)]
+    assert [head.weight.shape for head in network.value_heads] == [(1, 64), (1, 64)]
+
+
+def test_rnd_networks_are_the_tables() -> None:
+    strategy = Trainer(preset_config("fourroom", "rnd")).strategy
+    predictor = [p.shape for p in strategy._predictor.parameters() if p.dim() == 2]
+    assert predictor == [(256, 2), *[(256, 256)] * 4]
+    target = [p.shape for p in strategy._target.parameters() if p.dim() == 2]
+    assert target == [(64, 2), (256, 64)]
