@@ -1,6 +1,8 @@
 """The command: every verb on a small run, and every kind of bad input."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,14 @@ def test_help_and_version(capsys: pytest.CaptureFixture) -> None:
         main(["train", "fourroom", "--help"])
     assert stop.value.code in (0, None)
     assert "--rle.dimension" in capsys.readouterr().out
+
+
+def test_starting_does_not_import_what_only_some_verbs_need() -> None:
+    """PyTorch's compiler alone takes longer than everything else; drawing and EnvPool are optional."""
+    heavy = ["torch._dynamo", "matplotlib", "envpool", "mujoco", "stable_baselines3"]
+    check = f"import sys, rle.cli; print([name for name in {heavy} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def test_help_without_a_task_says_how_to_see_the_settings(capsys: pytest.CaptureFixture) -> None:

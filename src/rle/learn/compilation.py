@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._dynamo import config as dynamo_config
 
 from rle.config import RunConfig
 from rle.errors import UsageError
@@ -24,7 +23,14 @@ WORTHWHILE_UPDATES = 5_000
 def compiler_available() -> bool:
     """Whether PyTorch can compile for the CPU here: it needs a C++ compiler, and to be 2.11 or later."""
     compiler = os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
-    return shutil.which(compiler) is not None and hasattr(dynamo_config, "trace_autograd_ops")
+    return shutil.which(compiler) is not None and hasattr(_dynamo_config(), "trace_autograd_ops")
+
+
+def _dynamo_config() -> Any:
+    # Only when it is needed: importing PyTorch's compiler takes seconds.
+    from torch._dynamo import config
+
+    return config
 
 
 def should_compile(config: RunConfig) -> bool:
@@ -53,6 +59,6 @@ def compiled(function: Callable[..., Any], many_small_kernels: bool = False) -> 
     Python between kernels where that is most of the time.
     """
     # Lets torch.autograd.grad be part of the graph: forward, backward and clipping become one.
-    dynamo_config.trace_autograd_ops = True
+    _dynamo_config().trace_autograd_ops = True
     options: Any = {"cpp_wrapper": True} if many_small_kernels else None
     return torch.compile(function, fullgraph=True, dynamic=False, options=options)
