@@ -100,7 +100,9 @@ def test_starting_does_not_import_what_only_some_verbs_need() -> None:
     """PyTorch's compiler alone takes longer than everything else; drawing and EnvPool are optional."""
     heavy = ["torch._dynamo", "matplotlib", "envpool", "mujoco", "stable_baselines3"]
     check = f"import sys, rle.cli; print([name for name in {heavy} if name in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == "[]"
 
 

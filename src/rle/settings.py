@@ -73,6 +73,23 @@ def from_dict(values: Mapping[str, Any]) -> RunConfig:
     return _build(RunConfig, values)
 
 
+def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A dictionary of `to_dict`, with settings that have come since its version at their defaults.
+
+    A new setting's default leaves things as they were. Sections the run did not have stay away, and
+    settings that are gone stay in.
+    """
+    filled = dict(values)
+    hints = typing.get_type_hints(RunConfig)
+    for field in dataclasses.fields(RunConfig):
+        present = values.get(field.name)
+        if isinstance(present, Mapping):
+            filled[field.name] = dataclasses.asdict(_section(hints[field.name])()) | dict(present)
+        elif field.name not in values and field.default is not dataclasses.MISSING:
+            filled[field.name] = field.default
+    return filled
+
+
 def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
     """Build dataclass `kind` from JSON values: lists become tuples, dictionaries dataclasses."""
     hints = typing.get_type_hints(kind)
@@ -85,7 +102,13 @@ def _convert(hint: Any, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(value)
     if isinstance(value, Mapping):
-        # get_type_hints has taken the annotations off, what is left is X or X | None.
-        options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-        return _build(next(o for o in options if hasattr(o, "__dataclass_fields__")), value)
+        return _build(_section(hint), value)
     return value
+
+
+def _section(hint: Any) -> type[Any]:
+    """The dataclass in a hint."""
+    # get_type_hints has taken the annotations off, what is left is X or X | None.
+    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    section: type[Any] = next(o for o in options if hasattr(o, "__dataclass_fields__"))
+    return section

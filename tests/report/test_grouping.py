@@ -55,6 +55,21 @@ def test_one_thing_changed_at_a_time_leaves_the_method_its_name(tmp_path: Path) 
     assert labels(tmp_path) == expected
 
 
+def test_a_setting_that_has_come_since_makes_no_method(tmp_path: Path) -> None:
+    write_run(tmp_path / "new", seed=0)
+    old = write_run(tmp_path / "old", seed=1) / "config.json"
+    config = json.loads(old.read_text())
+    del config["network"]["latent_encoder"]
+    del config["rle"]["stagger"]
+    del config["threads"]
+    old.write_text(json.dumps(config))
+    assert labels(tmp_path) == ["RLE"]
+    # One that is gone may have meant anything.
+    config["rle"]["no_longer_there"] = 3
+    old.write_text(json.dumps(config))
+    assert len(labels(tmp_path)) == 2
+
+
 def test_settings_of_the_machine_make_no_method(tmp_path: Path) -> None:
     write_run(tmp_path / "a", seed=0, threads=1)
     write_run(tmp_path / "b", seed=1, threads=2, checkpoint_every=7)

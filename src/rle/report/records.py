@@ -19,6 +19,7 @@ from rle.report.reading import last_lines, thinned_lines
 from rle.report.style import steps_text
 from rle.runs.directory import CONFIG, EPISODES, META, METRICS, RunDirectory
 from rle.runs.episodes import WINDOW
+from rle.settings import with_defaults
 from rle.tasks import fourroom
 
 FloatArray = npt.NDArray[np.float64]
@@ -114,7 +115,7 @@ def read_run(path: Path, name: str) -> RunRecord:
 def _read_run(directory: RunDirectory, name: str) -> RunRecord:
     # Not through `RunConfig`: runs of other versions, with other settings, are shown too.
     config = json.loads((directory.path / CONFIG).read_text(encoding="utf-8"))
-    settings = flatten(config)
+    settings = flatten(json.loads(json.dumps(with_defaults(config))))
     task, total = str(settings["task"]), int(settings["total_steps"])
     curves, last, notes = _read_metrics(directory.path)
     finished = directory.finished()
