@@ -46,6 +46,12 @@ def test_one_setting_that_varies_is_in_every_label(tmp_path: Path) -> None:
     assert labels(tmp_path) == ["RLE, d=2", "RLE, d=8", "RLE, d=16"]
 
 
+def test_settings_go_by_their_names_on_the_command_line(tmp_path: Path) -> None:
+    for precision in ("float32", "bfloat16"):
+        write_run(tmp_path / precision, network__precision=precision)
+    assert labels(tmp_path) == ["RLE, precision=bfloat16", "RLE, precision=float32"]
+
+
 def test_one_thing_changed_at_a_time_leaves_the_method_its_name(tmp_path: Path) -> None:
     write_run(tmp_path / "a")
     write_run(tmp_path / "b", rle__dimension=8)

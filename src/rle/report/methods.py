@@ -10,6 +10,7 @@ from typing import Any
 
 from rle.report.records import RunRecord
 from rle.report.style import steps_text
+from rle.settings import shortest_name
 
 STRATEGY_LABELS = {
     "rle": "RLE",
@@ -158,7 +159,7 @@ def _natural(label: str) -> list[tuple[float, str]]:
 
 def _say(key: str, value: Any) -> str:
     """A setting and its value, as short as a legend needs it."""
-    own = key.removeprefix("ppo.").removeprefix("environment.").replace("_", " ")
+    own = shortest_name(key.split(".")).replace("-", " ")
     name = SETTING_LABELS.get(key, own)
     if key == "total_steps":
         return f"{steps_text(value)} steps"
