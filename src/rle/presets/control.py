@@ -129,8 +129,8 @@ DESKTOP_PPO: Settings = {
     "ppo.rollout_steps": 128,
     "ppo.discount": 0.99,
     "ppo.gae_lambda": 0.95,
-    "ppo.minibatches": 32,
-    "ppo.epochs": 10,
+    "ppo.minibatches": 16,
+    "ppo.epochs": 5,
     "ppo.clip": 0.2,
     "ppo.entropy_coefficient": 0.0,
     "ppo.value_coefficient": 0.5,
@@ -156,6 +156,8 @@ DESKTOP: Mapping[str, Settings] = {
         "network.value_hidden": (64, 64, 64),
         "network.value_backbone": 2,
         "rle.feature_hidden": None,
+        # At most one z per episode; the paper's 16 steps are a whole rollout of its own.
+        "rle.resample_every": 1000,
         # What the paper's eight gradient steps of an iteration add up to, at 0.005 each.
         "rle.feature_update_rate": 0.04,
         "rle.feature_update": "iteration",
