@@ -7,7 +7,7 @@ import torch
 from gymnasium.utils.env_checker import check_env
 
 from rle.config import EnvironmentConfig
-from rle.tasks import fourroom_gym
+from rle.tasks import fourroom_gym, fourroom_map
 from rle.tasks.fourroom import FourRoom
 from rle.tasks.fourroom_gym import ENVIRONMENTS, FourRoomEnv
 from rle.tasks.gym import GymTask
@@ -126,14 +126,14 @@ def test_pictures_show_what_is_where() -> None:
     assert picture is not None
     assert picture.shape == (408, 408, 3)
     assert picture.dtype == np.uint8
-    assert centre(picture, grid.START) == fourroom_gym.AGENT
-    assert centre(picture, grid.GOAL) == fourroom_gym.GOAL
+    assert centre(picture, grid.START) == fourroom_map.AGENT
+    assert centre(picture, grid.GOAL) == fourroom_map.GOAL
     for cell in ((12, 37), (12, 38), (13, 37), (13, 38)):
-        assert centre(picture, cell) == fourroom_gym.TELEVISION_COLOUR
+        assert centre(picture, cell) == fourroom_map.TELEVISION
     for cell in ((25, 0), (25, 25), (50, 25)):
-        assert centre(picture, cell) == fourroom_gym.WALL
+        assert centre(picture, cell) == fourroom_map.WALL
     for cell in (*grid.DOORS, (14, 37), (3, 3)):
-        assert centre(picture, cell) == fourroom_gym.FLOOR
+        assert centre(picture, cell) == fourroom_map.FLOOR
 
 
 def test_pictures_follow_the_agent() -> None:
@@ -143,7 +143,7 @@ def test_pictures_follow_the_agent() -> None:
         environment.step(np.int64(LEFT))
     picture = environment.render()
     assert picture is not None
-    assert centre(picture, (0, 47)) == fourroom_gym.AGENT
-    assert centre(picture, grid.START) == fourroom_gym.START
-    assert centre(picture, grid.GOAL) == fourroom_gym.FLOOR
+    assert centre(picture, (0, 47)) == fourroom_map.AGENT
+    assert centre(picture, grid.START) == fourroom_map.START
+    assert centre(picture, grid.GOAL) == fourroom_map.FLOOR
     assert FourRoomEnv().render() is None
