@@ -89,8 +89,8 @@ def test_the_next_episode_is_not_on_the_film() -> None:
 )
 def test_robots_are_filmed_at_the_pace_of_their_world(task: str, rate: int, pictures: int) -> None:
     """50 and 100 steps a second: every second and every third step is shown."""
-    stage = filmed(task, CONFIG)
     try:
+        stage = filmed(task, CONFIG)
         stage.reset(0)
     except UsageError as error:
         pytest.skip(str(error))
