@@ -15,33 +15,39 @@ class RunningMoments:
         self.squares = torch.zeros(shape, dtype=torch.float64, device=device)
         """Sum of squared distances from the mean."""
 
-    def update(self, samples: Tensor) -> None:
-        """Take in `[..., *shape]` samples."""
+    def update(self, samples: Tensor, real: Tensor | None = None) -> None:
+        """Take in `[..., *shape]` samples, or only those that are `real`, bool `[...]`."""
+        # No branch depends on data: what calls this may be compiled.
         samples = samples.reshape(-1, *self.mean.shape).double()
         if len(samples) == 0:
             return
-        mean = samples.mean(0)
-        squares = (samples - mean).square().sum(0)
-        self._merge(len(samples), mean, squares)
+        if real is None:
+            mean = samples.mean(0)
+            squares = (samples - mean).square().sum(0)
+            self._merge(len(samples), mean, squares)
+            return
+        weight = real.reshape(-1, *(1 for _ in self.mean.shape)).double()
+        count = weight.sum()
+        mean = (samples * weight).sum(0) / count.clamp(min=1)
+        squares = ((samples - mean).square() * weight).sum(0)
+        self._merge(count, mean, squares)
 
     def merge(self, other: RunningMoments) -> None:
         """Take in everything `other` has seen."""
-        if float(other.count) > 0:
-            self._merge(other.count, other.mean, other.squares)
+        self._merge(other.count, other.mean, other.squares)
 
     def _merge(self, count: float | Tensor, mean: Tensor, squares: Tensor) -> None:
         total = self.count + count
+        share = count / total.clamp(min=1)
         shift = mean - self.mean
-        self.mean = self.mean + shift * (count / total)
-        self.squares = self.squares + squares + shift.square() * (self.count * count / total)
+        self.mean = self.mean + shift * share
+        self.squares = self.squares + squares + shift.square() * (self.count * share)
         self.count = total
 
     @property
     def deviation(self) -> Tensor:
         """Population standard deviation; ones before anything was seen."""
-        if float(self.count) == 0:
-            return torch.ones_like(self.mean)
-        return (self.squares / self.count).sqrt()
+        return torch.where(self.count > 0, (self.squares / self.count.clamp(min=1)).sqrt(), 1.0)
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"count": self.count, "mean": self.mean, "squares": self.squares}

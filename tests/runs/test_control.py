@@ -105,3 +105,15 @@ def test_our_rounds_tell_the_environments_share() -> None:
     measured = OurContender(control_config("rle"), warm_up=1).run(0.001)
     assert {"environment", "acting", "learning", "bonus", "rest"} == set(measured.shares)
     assert all(seconds > 0 for seconds in measured.shares.values())
+
+
+@pytest.mark.slow
+def test_compiled_and_plain_agree() -> None:
+    parameters = []
+    for compile in ("off", "on"):
+        trainer = Trainer(control_config("rle", "BallBalance", compile=compile, time_limit=5))
+        trainer.start()
+        trainer.iterate()
+        trainer.iterate()
+        parameters.append(trainer.learner.optimiser.flat)
+    torch.testing.assert_close(*parameters, atol=1e-5, rtol=1e-4)

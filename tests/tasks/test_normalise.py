@@ -48,3 +48,14 @@ def test_statistics_travel_with_the_checkpoint_and_freeze_for_evaluation() -> No
     before = frozen._moments.count.clone()
     walk(frozen, 5)
     assert torch.equal(frozen._moments.count, before)
+
+
+def test_a_call_that_only_reset_an_environment_does_not_count() -> None:
+    task = make_task("control/Ant", EnvironmentConfig(4, 5, normalise_observations=True), DEVICE)
+    task.reset(0)
+    steps = [task.step(torch.zeros(4, 8)) for _ in range(6)]
+    # Five steps to the time limit, and one call that resets all four.
+    assert steps[-1].real is not None
+    assert not steps[-1].real.any()
+    assert float(task._moments.count) == 20
+    task.close()

@@ -185,7 +185,7 @@ class RandomLatentExploration(Strategy):
             return None
         for features, real, _ in self._on_the_way:
             if self.config.standardise:
-                self._seen.update(features if real is None else features[real])
+                self._seen.update(features, real)
         return torch.stack([earned for _, _, earned in self._on_the_way])
 
     @torch.no_grad()

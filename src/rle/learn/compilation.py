@@ -17,7 +17,7 @@ from rle.errors import UsageError
 logger = logging.getLogger(__name__)
 
 WORTHWHILE_UPDATES = 5_000
-"""Compiling takes some twenty seconds and saves a few milliseconds per gradient step."""
+"""Compiling takes about half a minute, less once PyTorch has cached it, and saves milliseconds per update."""
 
 
 def compiler_available() -> bool:
@@ -52,13 +52,10 @@ def should_compile(config: RunConfig) -> bool:
     return True
 
 
-def compiled(function: Callable[..., Any], many_small_kernels: bool = False) -> Callable[..., Any]:
-    """`function` compiled whole, with its gradient computations inside.
-
-    `many_small_kernels` asks for a C++ program around the kernels: slower to build, but it saves the
-    Python between kernels where that is most of the time.
-    """
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` compiled whole, with its gradient computations inside."""
     # Lets torch.autograd.grad be part of the graph: forward, backward and clipping become one.
     _dynamo_config().trace_autograd_ops = True
-    options: Any = {"cpp_wrapper": True} if many_small_kernels else None
-    return torch.compile(function, fullgraph=True, dynamic=False, options=options)
+    # A C++ program around the kernels is slower to build, but our kernels are many and small: the
+    # Python between them would take about a third of the time.
+    return torch.compile(function, fullgraph=True, dynamic=False, options={"cpp_wrapper": True})

@@ -36,6 +36,10 @@ class Rows(NamedTuple):
         if len(rows) == 1:
             # A view: one row of images is not worth a copy.
             return cls(*(None if part is None else part[None] for part in rows[0]))  # type: ignore[arg-type]
+        if any(row.real is not None for row in rows):
+            # A step in which all are real may stand beside one in which not all are.
+            every = torch.ones_like(rows[0].terminated)
+            rows = [row._replace(real=every) if row.real is None else row for row in rows]
         columns = zip(*rows, strict=True)
         stacked: Any = (None if column[0] is None else torch.stack(column) for column in columns)
         return cls(*stacked)

@@ -29,8 +29,7 @@ class RewardScaler:
         sums = discounted_sums(rewards, stop, self._discounts, self._carry, real)
         self._carry = torch.where(stop[-1], 0.0, sums[-1])
         for stream, moments in enumerate(self._moments):
-            seen = sums[..., stream]
-            moments.update(seen if real is None else seen[real])
+            moments.update(sums[..., stream], real)
         return rewards / self.deviations()
 
     def deviations(self) -> Tensor:

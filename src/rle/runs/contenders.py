@@ -78,7 +78,7 @@ class OurContender:
             task = trainer.task
             engine = task.shown if isinstance(task, NormalisedTask) else task
             self._watch.watch(engine, "step", "environment")
-            self._watch.watch(trainer.network, "act", "acting")
+            self._watch.watch(trainer, "_choose", "acting")
             self._watch.watch(trainer.strategy, "after_step", "bonus")
 
     def run(self, seconds: float) -> Round:

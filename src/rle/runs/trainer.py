@@ -94,11 +94,15 @@ class Trainer:
             len(self.strategy.streams),
             self.device,
         )
-        # Observations that are not tensors to begin with are written one row at a time, uncopied.
-        self._block = BLOCK if self.task.traceable else 1
+        # Images are written one row at a time: stacking some first would copy them once more.
+        self._block = 1 if spec.is_image else BLOCK
         self._advance: Callable[[Tensor, Tensor], tuple[Tensor, Rows]] = self._act
+        self._choose: Callable[..., tuple[Tensor, Tensor | None, Tensor]] = self._choose_action
         if compile and self.task.traceable:
-            self._advance = compiled(self._act, many_small_kernels=True)
+            self._advance = compiled(self._act)
+        elif compile and not spec.is_image:
+            self._choose = compiled(self._choose_action)
+            self.task.compile(compiled)
         self.episodes = EpisodeTracker(spec.num_envs)
         self.iteration = 0
         self._policy_generator = generator(config.seed, "policy")
@@ -196,8 +200,7 @@ class Trainer:
         rows = []
         for row_noise in noise.unbind(0):
             latent = self.strategy.latent()
-            output, values = self.network.act(observation, self.strategy.network_input(latent))
-            action = self.distribution.sample(output, row_noise)
+            output, values, action = self._choose(observation, latent, row_noise)
             step = self.task.step(action)
             cut = self.strategy.after_step(step)
             rows.append(
@@ -219,6 +222,13 @@ class Trainer:
             )
             observation = step.observation
         return observation, Rows.stack(rows)
+
+    def _choose_action(
+        self, observation: Tensor, latent: Tensor, noise: Tensor
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """The policy's output, the values if they come with it, and the action; each `[N, ...]`."""
+        output, values = self.network.act(observation, self.strategy.network_input(latent))
+        return output, values, self.distribution.sample(output, noise)
 
     def state_dict(self) -> State:
         """Everything needed to go on bit for bit."""

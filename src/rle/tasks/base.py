@@ -7,6 +7,7 @@ with the true next observation, the observation to act on, and which entries are
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -110,6 +111,9 @@ class Task(ABC):
 
     steps_per_second: float = 15.0
     """How fast the world goes by when it is filmed."""
+
+    def compile(self, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Pass what arithmetic on tensors the task does besides its engine through `compiled`."""
 
     def draw(self, steps: int) -> None:
         """Draw the randomness of the next `steps` steps at once; optional for the caller."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,6 +26,7 @@ class NormalisedTask(Task):
         self._clip = clip
         self._frozen = False
         self._moments = RunningMoments(task.spec.observation_shape, device)
+        self._take_in: Callable[..., tuple[Tensor, Tensor]] = self._learn_and_show
 
     def reset(self, seed: int) -> Tensor:
         return self._show(self.shown.reset(seed))
@@ -33,13 +36,23 @@ class NormalisedTask(Task):
 
     def step(self, action: Tensor) -> Step:
         step = self.shown.step(action)
-        if not self._frozen:
-            seen = step.next_observation
-            self._moments.update(seen if step.real is None else seen[step.real])
-        next_observation = self._show(step.next_observation)
         same = step.observation is step.next_observation
-        observation = next_observation if same else self._show(step.observation)
+        next_observation, observation = self._take_in(
+            step.next_observation, None if same else step.observation, step.real
+        )
         return step._replace(next_observation=next_observation, observation=observation)
+
+    def _learn_and_show(
+        self, next_observation: Tensor, observation: Tensor | None, real: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Both as they are shown, after the real ones of the first have counted."""
+        if not self._frozen:
+            self._moments.update(next_observation, real)
+        shown = self._show(next_observation)
+        return shown, shown if observation is None else self._show(observation)
+
+    def compile(self, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        self._take_in = compiled(self._learn_and_show)
 
     def _show(self, observation: Tensor) -> Tensor:
         mean, deviation = self._moments.mean.float(), self._moments.deviation.float()
