@@ -7,7 +7,7 @@ import pytest
 from rle.config import nearest
 from rle.errors import UsageError
 from rle.presets import preset_config
-from rle.settings import from_dict, replace, to_dict
+from rle.settings import changed, from_dict, replace, to_dict
 
 
 @pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy", "white-noise", "rle+rnd"])
@@ -47,6 +47,13 @@ def test_impossible_settings_are_explained(settings: dict, message: str) -> None
 def test_settings_that_fit_only_together_can_be_given_together() -> None:
     config = replace(preset_config("fourroom", "none"), {"num_envs": 3, "minibatches": 3})
     assert config.batch_size == 3 * 128
+
+
+def test_what_changed_is_what_replace_takes() -> None:
+    settings = {"seed": 3, "ppo.epochs": 7, "network.policy_hidden": (8,), "rle.dimension": 5}
+    default = preset_config("fourroom", "rle")
+    assert changed(default, replace(default, settings)) == settings
+    assert changed(default, default) == {}
 
 
 def test_iterations_cover_the_steps() -> None:

@@ -16,7 +16,7 @@ import tyro
 import rle
 from rle.config import RunConfig, nearest
 from rle.errors import UsageError
-from rle.settings import locate, shortest_name
+from rle.settings import changed, locate, shortest_name
 from rle.stats import Bootstrap
 from rle.studies.local import log_of
 
@@ -196,11 +196,16 @@ def _list(arguments: Sequence[str]) -> None:
 
 
 def _bench(arguments: Sequence[str]) -> None:
-    """Speed on this machine: rle bench [TASK]"""
-    parser = _parser("bench", "Measure training speed, with a peer beside it if installed.")
+    """Speed on this machine: rle bench [TASK] [any setting]"""
+    parser = _parser(
+        "bench",
+        "Measure training speed, with a peer beside it if installed; settings as in `rle train`.",
+    )
     parser.add_argument("task", nargs="?", default="fourroom")
-    known = parser.parse_args(arguments)
-    print(rle.bench(known.task))
+    known, rest = parser.parse_known_args(arguments)
+    rle.tasks.check_task_name(known.task)
+    default = rle.preset_config(known.task, "rle")
+    print(rle.bench(known.task, changed(default, _settings(default, rest))))
 
 
 VERBS: dict[str, Callable[[Sequence[str]], None]] = {

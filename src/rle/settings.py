@@ -30,6 +30,22 @@ def replace(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
     return dataclasses.replace(config, **top)
 
 
+def changed(before: RunConfig, after: RunConfig) -> dict[str, Any]:
+    """The settings that turn `before` into `after` by `replace`; both of one strategy."""
+    settings: dict[str, Any] = {}
+    for name in _field_names(before):
+        old, new = getattr(before, name), getattr(after, name)
+        if old == new:
+            continue
+        if not dataclasses.is_dataclass(old):
+            settings[name] = new
+            continue
+        for key in _field_names(old):
+            if getattr(old, key) != getattr(new, key):
+                settings[f"{name}.{key}"] = getattr(new, key)
+    return settings
+
+
 def locate(config: RunConfig, name: str) -> list[str]:
     """The path of a setting's name: [field] or [section, field]."""
     path = name.replace("-", "_").split(".")

@@ -17,7 +17,7 @@ from rle.errors import UsageError
 logger = logging.getLogger(__name__)
 
 WORTHWHILE_UPDATES = 5_000
-"""Compiling takes about half a minute, less once PyTorch has cached it, and saves milliseconds per update."""
+"""Compiling takes about half a minute, less when PyTorch has it cached, and saves a millisecond each."""
 
 
 def compiler_available() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rle.config import RunConfig
@@ -47,8 +47,15 @@ class Rates:
         )
 
 
-def bench(task: str = "fourroom", seconds: float = 2.0, peer: bool = True) -> str:
+def bench(
+    task: str = "fourroom",
+    settings: Mapping[str, Any] | None = None,
+    seconds: float = 2.0,
+    peer: bool = True,
+) -> str:
     """Measure `rle`, `none` and the peer in turns, each in its own process; returns a table.
+
+    `settings` changes the default preset by name, as in `train`; those of RLE are RLE's alone.
 
     Contenders take turns, round by round, because the speed of a shared machine drifts; the ratios
     are medians over rounds of the ratio within a round.
@@ -56,9 +63,11 @@ def bench(task: str = "fourroom", seconds: float = 2.0, peer: bool = True) -> st
     check_task_name(task)
     images = task.startswith("atari/")
     compile_setting = "on" if compiler_available() and not images else "off"
+    changes = dict(settings or {})
+    shared = {name: value for name, value in changes.items() if not name.startswith("rle.")}
     ours = {
-        explore: replace(preset_config(task, explore), {"compile": compile_setting})
-        for explore in ("rle", "none")
+        explore: replace(preset_config(task, explore), {"compile": compile_setting, **own})
+        for explore, own in (("rle", changes), ("none", shared))
     }
     contenders: dict[str, tuple[Callable[..., Any], RunConfig]] = {
         explore: (OurContender, config) for explore, config in ours.items()
@@ -74,7 +83,9 @@ def bench(task: str = "fourroom", seconds: float = 2.0, peer: bool = True) -> st
     warm_up, rounds = (1, 3) if images else (5, 5)
     measured = _measure(contenders, seconds, warm_up, rounds)
     threads = ours["rle"].threads or cores()
-    record_rate(task, RecordedRate(round(measured[0].median, 1), threads))
+    if not changes:
+        # Studies run with the preset's own settings.
+        record_rate(task, RecordedRate(round(measured[0].median, 1), threads))
     return _table(task, measured, threads, peer_missing=peer and not has_peer)
 
 
