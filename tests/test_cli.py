@@ -137,7 +137,7 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("train gym/CartPol-v1", "CartPole-v1"),
         ("train fourroom --explore rlle", "did you mean 'rle'?"),
         ("train fourroom --preset papr", "did you mean 'paper'?"),
-        ("train fourroom --preset desktop", "is for control/ tasks"),
+        ("train fourroom --preset desktop", "is for control/ and atari/ tasks"),
         ("train control/Antt", "did you mean 'Ant'?"),
         ("train fourroom --minibatches 3", "does not divide"),
         ("train fourroom --num-envs 0", "num-envs is 0"),

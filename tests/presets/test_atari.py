@@ -106,3 +106,17 @@ def test_networks_are_the_tables() -> None:
     target = [tuple(p.shape) for p in rnd._target.parameters() if p.dim() > 1]
     assert target == [*convolutions, (512, 3136)]
     assert rnd._predictor.body._activate is torch.nn.functional.leaky_relu
+
+
+@pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy", "white-noise"])
+def test_desktop_learns_from_every_step_once_in_small_batches(explore: str) -> None:
+    config = preset_config("atari/Breakout", explore, "desktop")
+    assert config.total_steps == 2_000_000
+    assert config.batch_size // config.ppo.minibatches == 128
+    assert config.ppo.epochs == 1
+    assert config.ppo.learning_rate == 1e-3
+    assert config.ppo.anneal_learning_rate is True
+    assert config.ppo.discount == 0.99
+    assert config.environment.full_action_space is False
+    # The networks are the paper's.
+    assert config.network == preset_config("atari/Breakout", explore).network

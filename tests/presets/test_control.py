@@ -178,5 +178,6 @@ def test_desktop_is_the_default(explore: str) -> None:
 def test_elsewhere_the_default_is_the_papers() -> None:
     for task in ("fourroom", "atari/Pong", "gym/CartPole-v1"):
         assert preset_config(task, "rle") == preset_config(task, "rle", "paper")
-        with pytest.raises(UsageError, match="for control/ tasks"):
+    for task in ("fourroom", "gym/CartPole-v1"):
+        with pytest.raises(UsageError, match="for control/ and atari/ tasks"):
             preset_config(task, "rle", "desktop")

@@ -2,14 +2,14 @@
 
 Each table is a mapping from dotted setting names to values, applied in order: the suite's PPO, then
 the strategy's. `released` follows the published training scripts where they differ from the paper;
-`desktop` makes the control tasks learn on a few cores.
+`desktop` makes control tasks and Atari's quicker games learn on a few cores.
 """
 
 from __future__ import annotations
 
 from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig
 from rle.errors import UsageError
-from rle.presets.atari import ATARI, ATARI_PPO, ATARI_RELEASED
+from rle.presets.atari import atari_tables
 from rle.presets.control import control_tables
 from rle.presets.fourroom import FOURROOM, FOURROOM_PPO, GYM, GYM_PPO
 from rle.presets.tables import Tables
@@ -18,6 +18,7 @@ from rle.settings import replace
 __all__ = ["default_preset", "preset_config"]
 
 CONTROL = "control/"
+ATARI = "atari/"
 
 
 def default_preset(task: str) -> str:
@@ -28,17 +29,15 @@ def default_preset(task: str) -> str:
 def _tables(task: str, preset: str) -> Tables:
     if task.startswith(CONTROL):
         return control_tables(task.removeprefix(CONTROL), preset)
+    if task.startswith(ATARI):
+        return atari_tables(preset)
     if preset == "desktop":
         raise UsageError(
-            f"the preset 'desktop' is for {CONTROL} tasks: use 'paper' on {task}, which is its default."
+            f"the preset 'desktop' is for {CONTROL} and {ATARI} tasks: use 'paper' on {task}, which is "
+            "its default."
         )
     if task.startswith("fourroom"):
         return Tables(FOURROOM_PPO, (FOURROOM,))
-    if task.startswith("atari/"):
-        if preset == "released":
-            learner = {**ATARI_PPO, "environment.full_action_space": False}
-            return Tables(learner, (ATARI, ATARI_RELEASED))
-        return Tables(ATARI_PPO, (ATARI,))
     return Tables(GYM_PPO, (GYM,))
 
 

@@ -1,10 +1,10 @@
-"""The paper's Atari table, and where the published scripts differ from it."""
+"""The paper's Atari table, where the published scripts differ from it, and numbers for a few cores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rle.presets.tables import Settings
+from rle.presets.tables import Settings, Tables
 
 ATARI_PPO: Settings = {
     "total_steps": 40_000_000,
@@ -85,3 +85,35 @@ ATARI_RELEASED: Mapping[str, Settings] = {
     "white-noise": {},
 }
 """Where the published Atari scripts differ from the paper; they all play the game's own actions."""
+
+DESKTOP_PPO: Settings = {
+    **ATARI_PPO,
+    "total_steps": 2_000_000,
+    "environment.num_envs": 16,
+    "environment.full_action_space": False,
+    "ppo.epochs": 1,
+    "ppo.minibatches": 16,
+    "ppo.learning_rate": 1e-3,
+    "ppo.anneal_learning_rate": True,
+    "threads": 1,
+    "checkpoint_every": 100_000,
+}
+"""Each number is explained in docs/atari.md."""
+
+DESKTOP: Mapping[str, Settings] = {
+    "none": {},
+    "rle": {"ppo.learning_rate": 1e-3, "ppo.discount": 0.99},
+    "rnd": {"ppo.discount": 0.99, "rnd.warmup_rollouts": 10},
+    "noisy": {},
+    "white-noise": {},
+}
+
+
+def atari_tables(preset: str) -> Tables:
+    """The numbers of any game."""
+    if preset == "desktop":
+        return Tables(DESKTOP_PPO, (ATARI, DESKTOP))
+    if preset == "released":
+        learner = {**ATARI_PPO, "environment.full_action_space": False}
+        return Tables(learner, (ATARI, ATARI_RELEASED))
+    return Tables(ATARI_PPO, (ATARI,))
