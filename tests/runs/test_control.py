@@ -97,6 +97,7 @@ def test_the_peer_plays_the_same_task_with_the_same_sizes(name: str) -> None:
     assert agent.batch_size == config.batch_size // config.ppo.minibatches
     hidden = [layer.out_features for layer in agent.policy.mlp_extractor.policy_net[::2]]
     assert tuple(hidden) == config.network.policy_hidden
+    torch.testing.assert_close(agent.policy.log_std.exp().mean().item(), 0.37, atol=0.01, rtol=0)
     assert contender.run(0.001).steps >= config.batch_size
     ours.task.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from typing import Any
 
@@ -13,7 +14,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
-from rle.config import RunConfig
+from rle.config import NetworkConfig, RunConfig
 from rle.machine import cores
 from rle.runs.contenders import Round, peak_memory
 from rle.tasks.envpool import EnvPoolTask
@@ -37,7 +38,6 @@ class PeerContender:
         environment = _environment(config)
         images = len(environment.observation_space.shape or ()) == 3
         ppo, network = config.ppo, config.network
-        layers = {"pi": list(network.policy_hidden), "vf": list(network.value_hidden)}
         self._batch = config.batch_size
         self._agent = PPO(
             "CnnPolicy" if images else "MlpPolicy",
@@ -47,9 +47,7 @@ class PeerContender:
             batch_size=config.batch_size // ppo.minibatches,
             n_epochs=ppo.epochs,
             clip_range_vf=ppo.clip if ppo.clip_value_loss else None,
-            policy_kwargs={}
-            if images
-            else {"net_arch": layers, "activation_fn": ACTIVATIONS[network.activation]},
+            policy_kwargs={} if images else _networks(network),
             device="cpu",
         )
         self._agent.learn(warm_up * self._batch)
@@ -61,6 +59,15 @@ class PeerContender:
             self._agent.learn(self._batch, reset_num_timesteps=False)
             made += self._batch
         return Round(made, time.perf_counter() - started, peak_memory=peak_memory())
+
+
+def _networks(network: NetworkConfig) -> dict[str, Any]:
+    return {
+        "net_arch": {"pi": list(network.policy_hidden), "vf": list(network.value_hidden)},
+        "activation_fn": ACTIVATIONS[network.activation],
+        # A robot that shakes more falls sooner, and one on the ground takes another time to simulate.
+        "log_std_init": math.log(network.initial_action_deviation),
+    }
 
 
 def _environment(config: RunConfig) -> VecEnv:
