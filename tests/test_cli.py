@@ -156,6 +156,7 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("study demo --workers 0", "workers is 0"),
         ("study demo --seeds 0", "seeds is 0"),
         ("bench nothing-like-it", "no task"),
+        ("bench fourroom --preset desktop", "is for control/ and atari/ tasks"),
         ("bench fourroom --epoch 3", "did you mean 'epochs'?"),
         ("list everything", "no list of 'everything'"),
         ("study demo --total-steps 0", "total-steps is 0"),

@@ -57,17 +57,24 @@ def test_hours_of_a_study_come_from_the_suites_last_measurement(
 ) -> None:
     monkeypatch.setattr("rle.studies.catalogue.cores", lambda: 2)
     assert "`rle bench atari/Alien` measures" in study_names()["atari57"]
-    record_rate("atari/Alien", RecordedRate(500.0, threads=2))
-    record_rate("fourroom", RecordedRate(50_000.0, threads=1))
+    record_rate("atari/Alien", "paper", RecordedRate(500.0, threads=2))
+    record_rate("fourroom", "paper", RecordedRate(50_000.0, threads=1))
     # 57 games x 4 methods x 5 seeds x 40 M steps at 500 a second are 25 333 hours.
     assert "1140 runs of 40,000,000 steps, about 25,333 hours here" in study_names()["atari57"]
     # 40 runs x 2.5 M steps at twice 50 000 a second are 1000 seconds.
     assert "40 runs of 2,500,000 steps, about 0.3 hours" in study_names()["fourroom-reward-free"]
 
 
+def test_hours_with_one_preset_say_nothing_about_another() -> None:
+    record_rate("atari/Alien", "paper", RecordedRate(500.0, threads=2))
+    assert "`rle bench atari/Boxing --preset desktop` measures" in study_names()["atari-mini"]
+    record_rate("atari/Boxing", "desktop", RecordedRate(350.0, threads=1))
+    assert "hours here" in study_names()["atari-mini"]
+
+
 def test_a_broken_record_is_no_record(tmp_path: Path) -> None:
-    record_rate("fourroom", RecordedRate(1.0, 1))
+    record_rate("fourroom", "paper", RecordedRate(1.0, 1))
     (tmp_path / "rle" / "rates.json").write_text("{")
-    assert recorded_rate("fourroom") is None
+    assert recorded_rate("fourroom", "paper") is None
     (tmp_path / "rle" / "rates.json").write_text('{"fourroom": {"speed": 1}}')
-    assert recorded_rate("fourroom-sparse") is None
+    assert recorded_rate("fourroom-sparse", "paper") is None

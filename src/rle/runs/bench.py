@@ -50,12 +50,14 @@ class Rates:
 def bench(
     task: str = "fourroom",
     settings: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     seconds: float = 2.0,
     peer: bool = True,
 ) -> str:
     """Measure `rle`, `none` and the peer in turns, each in its own process; returns a table.
 
-    `settings` changes the default preset by name, as in `train`; those of RLE are RLE's alone.
+    `preset` None is the task's default. `settings` changes it by name, as in `train`; those of RLE are
+    RLE's alone.
 
     Contenders take turns, round by round, because the speed of a shared machine drifts; the ratios
     are medians over rounds of the ratio within a round.
@@ -66,7 +68,7 @@ def bench(
     changes = dict(settings or {})
     shared = {name: value for name, value in changes.items() if not name.startswith("rle.")}
     ours = {
-        explore: replace(preset_config(task, explore), {"compile": compile_setting, **own})
+        explore: replace(preset_config(task, explore, preset), {"compile": compile_setting, **own})
         for explore, own in (("rle", changes), ("none", shared))
     }
     contenders: dict[str, tuple[Callable[..., Any], RunConfig]] = {
@@ -85,7 +87,7 @@ def bench(
     threads = ours["rle"].threads or cores()
     if not changes:
         # Studies run with the preset's own settings.
-        record_rate(task, RecordedRate(round(measured[0].median, 1), threads))
+        record_rate(task, ours["rle"].preset, RecordedRate(round(measured[0].median, 1), threads))
     return _table(task, measured, threads, peer_missing=peer and not has_peer)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class RecordedRate:
-    """RLE's training speed on one suite."""
+    """RLE's training speed on one suite, with one preset."""
 
     steps_per_second: float
     threads: int
@@ -22,10 +22,10 @@ def _file() -> Path:
     return Path(cache) / "rle" / "rates.json"
 
 
-def _suite(task: str) -> str:
+def _key(task: str, preset: str) -> str:
     """Tasks of one suite cost about the same: `atari/Alien` stands for `atari/Pong`."""
     head, slash, _ = task.partition("/")
-    return head if slash else task.partition("-")[0]
+    return f"{head if slash else task.partition('-')[0]} {preset}"
 
 
 def _all() -> dict[str, dict[str, float]]:
@@ -36,9 +36,9 @@ def _all() -> dict[str, dict[str, float]]:
     return found
 
 
-def record_rate(task: str, rate: RecordedRate) -> None:
+def record_rate(task: str, preset: str, rate: RecordedRate) -> None:
     """Keep a measurement for `rle list studies`; a cache that cannot be written is done without."""
-    rates = _all() | {_suite(task): asdict(rate)}
+    rates = _all() | {_key(task, preset): asdict(rate)}
     try:
         _file().parent.mkdir(parents=True, exist_ok=True)
         _file().write_text(json.dumps(rates, indent=2))
@@ -46,9 +46,9 @@ def record_rate(task: str, rate: RecordedRate) -> None:
         pass
 
 
-def recorded_rate(task: str) -> RecordedRate | None:
-    """The last measurement of the task's suite on this machine."""
-    found = _all().get(_suite(task))
+def recorded_rate(task: str, preset: str) -> RecordedRate | None:
+    """The last measurement of the task's suite and preset on this machine."""
+    found = _all().get(_key(task, preset))
     try:
         return None if found is None else RecordedRate(**found)  # type: ignore[arg-type]
     except TypeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rle.config import nearest
 from rle.errors import UsageError
 from rle.machine import cores
+from rle.presets import default_preset
 from rle.runs.rates import recorded_rate
 from rle.studies.atari import ATARI_STUDIES
 from rle.studies.control import CONTROL_STUDIES
@@ -31,10 +32,14 @@ def _steps(study: Study) -> str:
 
 
 def _hours(study: Study) -> str:
-    """How long the whole study takes here, from the last `rle bench` of its suite."""
-    rate = recorded_rate(study.tasks[0])
+    """How long the whole study takes here, from the last `rle bench` of its suite and preset."""
+    task = study.tasks[0]
+    usual = default_preset(task)
+    preset = study.preset or usual
+    rate = recorded_rate(task, preset)
     if rate is None:
-        return f"hours unknown: `rle bench {study.tasks[0]}` measures them"
+        option = "" if preset == usual else f" --preset {preset}"
+        return f"hours unknown: `rle bench {task}{option}` measures them"
     at_once = max(1, cores() // rate.threads)
     hours = study.all_steps / (rate.steps_per_second * at_once) / 3600
     return f"about {hours:,.1f} hours here" if hours < 100 else f"about {hours:,.0f} hours here"
