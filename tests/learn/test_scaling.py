@@ -39,3 +39,12 @@ def test_filter_restarts_where_the_stream_is_stopped_and_goes_on_across_rollouts
 def test_never_centres() -> None:
     scaled = RewardScaler(1, GAMMA)(torch.zeros(4, 1, 1), torch.zeros(4, 1, 1, dtype=torch.bool))
     assert bool((scaled == 0).all())
+
+
+def test_a_row_that_is_no_transition_leaves_sum_and_statistics_as_they_are() -> None:
+    # Sums 1 and 2 + 0.5 · 1 = 2.5: deviation 0.75.
+    rewards = torch.tensor([1.0, 99.0, 2.0])[:, None, None]
+    real = torch.tensor([True, False, True])[:, None]
+    scaler = RewardScaler(1, GAMMA)
+    scaler(rewards, torch.zeros(3, 1, 1, dtype=torch.bool), real)
+    torch.testing.assert_close(scaler.deviations(), torch.tensor([0.75]))
