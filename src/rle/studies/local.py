@@ -22,7 +22,7 @@ from rle.runs.directory import CONFIG, RunDirectory
 from rle.runs.train import resume, train_config
 from rle.settings import to_dict
 from rle.studies.catalogue import find_study
-from rle.studies.progress import last_step, study_display
+from rle.studies.progress import study_display
 
 ATTEMPTS = 2
 """A run whose process died is resumed once; dying twice is no accident."""
@@ -78,15 +78,13 @@ def run_all(
     _check_folder(runs, out)
     out.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    steps_before = sum(last_step(out / folder) for folder in runs)
     display = study_display(out, {folder: run.total_steps for folder, run in runs.items()}, quiet)
     try:
         failed = _train_all(runs, out, workers, display.poll)
     finally:
         display.close()
     finished = tuple(folder for folder in runs if _is_finished(out / folder))
-    steps = sum(last_step(out / folder) for folder in runs) - steps_before
-    return StudyResult(out, finished, failed, time.monotonic() - started, steps)
+    return StudyResult(out, finished, failed, time.monotonic() - started, display.made)
 
 
 def _train_all(

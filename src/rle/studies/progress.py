@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -40,8 +41,10 @@ class StudyDisplay:
         self._out, self._totals, self._mode = out, totals, mode
         self._steps = dict.fromkeys(totals, 0)
         self._started = self._shown = time.monotonic()
+        self.made = 0
+        """Agent steps seen to be made, over all runs."""
         self._read()
-        self._first = sum(self._steps.values())
+        self.made = 0  # What the first look found was made before.
         self._bar: Progress | None = None
         if mode == "bar":
             self._bar = Progress(
@@ -52,40 +55,43 @@ class StudyDisplay:
                 TimeRemainingColumn(),
             )
             self._task = self._bar.add_task(
-                "study", total=sum(totals.values()), completed=self._first, rate="-"
+                "study", total=sum(totals.values()), completed=sum(self._steps.values()), rate="-"
             )
             self._bar.start()
 
     def _read(self) -> None:
         for folder, total in self._totals.items():
             if self._steps[folder] < total:
-                self._steps[folder] = min(last_step(self._out / folder), total)
+                step = min(last_step(self._out / folder), total)
+                # A resumed run falls back to its checkpoint; the way back up is work all the same.
+                self.made += max(step - self._steps[folder], 0)
+                self._steps[folder] = step
 
     def poll(self) -> None:
         """Look at the runs and show what changed."""
         now = time.monotonic()
-        if self._mode == "silent":
-            return
-        if self._mode == "lines" and now - self._shown < SECONDS_BETWEEN_LINES:
+        if self._mode != "bar" and now - self._shown < SECONDS_BETWEEN_LINES:
             return
         self._shown = now
         self._read()
-        made, total = sum(self._steps.values()), sum(self._totals.values())
-        rate = (made - self._first) / max(now - self._started, 1e-9)
+        if self._mode == "silent":
+            return
+        step, total = sum(self._steps.values()), sum(self._totals.values())
+        rate = self.made / max(now - self._started, 1e-9)
         done = sum(self._steps[folder] >= total for folder, total in self._totals.items())
         label = f"{done} of {len(self._totals)} runs"
         if self._bar is not None:
-            self._bar.update(self._task, completed=made, rate=f"{rate:,.0f}", description=label)
+            self._bar.update(self._task, completed=step, rate=f"{rate:,.0f}", description=label)
         else:
-            left = f"{(total - made) / rate:.0f} s left" if rate > 0 else "starting"
+            left = f"{(total - step) / rate:.0f} s left" if rate > 0 else "starting"
             print(
-                f"{label} done, {made:,} of {total:,} steps, {rate:,.0f} steps/s, {left}",
+                f"{label} done, {step:,} of {total:,} steps, {rate:,.0f} steps/s, {left}",
                 flush=True,
             )
 
     def close(self) -> None:
         """Show the last state and stop."""
-        self._shown = 0.0
+        self._shown = -math.inf
         self.poll()
         if self._bar is not None:
             self._bar.stop()
