@@ -31,5 +31,23 @@ def test_a_table_with_booktabs() -> None:
     assert to_latex(table, "scores") == expected
 
 
+def test_a_table_taller_than_a_page_is_broken_over_pages() -> None:
+    def table(rows: int) -> Table:
+        return Table("t", "Scores", "All.", (("n", "N"),), ((number(7.0, 0),),) * rows)
+
+    assert to_latex(table(40), "n").startswith(r"\begin{table}")
+    lines = to_latex(table(41), "n").splitlines()
+    assert lines == [
+        r"\begin{longtable}{r}",
+        r"  \caption{Scores. All.}",
+        r"  \label{tab:n} \\",
+        *[r"  \toprule", r"  N \\", r"  \midrule", r"  \endfirsthead"],
+        *[r"  \toprule", r"  N \\", r"  \midrule", r"  \endhead"],
+        *[r"  \bottomrule", r"  \endfoot"],
+        *[r"  7 \\"] * 41,
+        r"\end{longtable}",
+    ]
+
+
 def test_special_letters() -> None:
     assert escape("5 % of φ_0 ≥ {1}") == r"5 \% of $\phi$\_0 $\geq$ \{1\}"
