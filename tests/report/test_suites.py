@@ -108,12 +108,34 @@ def test_other_suites_are_normalised_by_ppo(tmp_path: Path) -> None:
 
 
 def test_scores_that_cannot_be_normalised_are_plain_and_warned_of(tmp_path: Path) -> None:
-    means = {"gym/A-v0": {"rle": -30.0, "none": -90.0}, "gym/B-v0": {"rle": 4.0, "none": 2.0}}
+    means = {"gym/A-v0": {"rle": -30.0, "none": -90.0}, "gym/B-v0": {"rle": 4.0, "none": -2.0}}
     page = report([write_suite(tmp_path, means)])
     suite = summary_of(page)["suites"]["gym"]
     assert suite["scale"] == "plain"
     assert "rely on the probability of improvement" in page.read_text()
     assert not (page.parent / "figures" / "suite-gym-profiles.svg").exists()
+
+
+def test_a_task_with_negative_scores_is_left_out_of_averages_only(tmp_path: Path) -> None:
+    means = {
+        "control/Ant": {"rle": 30.0, "none": 9.5},
+        "control/Humanoid": {"rle": 400.0, "none": 199.5},
+        "control/ShadowHand": {"rle": -250.0, "none": -300.0},
+    }
+    root = write_suite(tmp_path, means)
+    results = results_of(root)
+    assert results.tasks == ("Ant", "Humanoid", "ShadowHand")
+    assert results.averaged == ("Ant", "Humanoid")
+    # Seeds 0 and 1 add 0 and 1 to each mean: PPO's are 10 and 200.
+    assert results.aggregates["RLE"]["mean"].point == pytest.approx((30.5 / 10 + 400.5 / 200) / 2)
+    [comparison] = results.comparisons
+    assert comparison.improvement.point == 1.0
+    page = report([root])
+    suite = summary_of(page)["suites"]["control"]
+    assert (suite["scale"], suite["averaged_tasks"]) == ("ppo_normalised", ["Ant", "Humanoid"])
+    [note] = [note for note in suite["notes"] if "ShadowHand" in note]
+    assert note.startswith("Left out of averages over tasks, because the mean score of PPO is not")
+    assert "over 2 tasks" in page.read_text()
 
 
 def test_mixed_tasks_are_told_and_kept_apart(tmp_path: Path) -> None:

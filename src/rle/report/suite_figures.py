@@ -62,7 +62,7 @@ def _training(
         name="iqm",
         title="All tasks over training",
         caption=(
-            f"Interquartile mean (IQM) over all runs of {len(results.tasks)} tasks of the "
+            f"Interquartile mean (IQM) over all runs of {len(results.averaged)} tasks of the "
             f"{results.scale.label}: {results.scale.explanation}. The score of a run is the mean "
             f"return of its last 128 training episodes. {BANDS}"
         ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rle.report.curves import finite_curves
+from rle.report.methods import reference_of
 from rle.report.suites import ATARI, Scale, Suite, choose_scale, comparable_scores
 from rle.stats import (
     AGGREGATES,
@@ -60,6 +61,7 @@ class SuiteResults:
     raw: dict[str, Scores]
     """By method, on the tasks that are compared."""
     normalised: dict[str, Scores]
+    """By method, on those of them that can be averaged."""
     aggregates: dict[str, dict[str, Interval]]
     """By method and aggregate."""
     comparisons: tuple[Comparison, ...]
@@ -70,13 +72,18 @@ class SuiteResults:
         """Short names of the tasks that are compared."""
         return next(iter(self.raw.values())).tasks if self.raw else ()
 
+    @property
+    def averaged(self) -> tuple[str, ...]:
+        """Short names of the tasks whose scores have a common scale."""
+        return next(iter(self.normalised.values())).tasks if self.normalised else ()
+
 
 def measure_suite(suite: Suite, bootstrap: Bootstrap) -> SuiteResults:
     """Aggregate the scores of a suite's tasks."""
     raw, notes = comparable_scores(suite)
-    scale, warnings = choose_scale(suite, raw)
+    scale, averaged, warnings = choose_scale(suite, raw)
     notes += warnings if raw else []
-    normalised = {label: scale.normalise(scores) for label, scores in raw.items()}
+    normalised = {label: scale.normalise(scores.select(averaged)) for label, scores in raw.items()}
     aggregates: dict[str, dict[str, Interval]] = {}
     for label, scores in normalised.items():
         measures = dict(AGGREGATES)
@@ -94,28 +101,30 @@ def measure_suite(suite: Suite, bootstrap: Bootstrap) -> SuiteResults:
         raw,
         normalised,
         aggregates,
-        _compare(suite, normalised, bootstrap),
+        _compare(suite, raw, normalised, bootstrap),
         tuple(notes),
     )
 
 
 def _compare(
-    suite: Suite, scores: dict[str, Scores], bootstrap: Bootstrap
+    suite: Suite, raw: dict[str, Scores], normalised: dict[str, Scores], bootstrap: Bootstrap
 ) -> tuple[Comparison, ...]:
     """RLE, or the first method where there is no RLE, beside every other one."""
-    if not scores:
+    if not raw:
         return ()
-    rle = {m.label for group in suite.groups for m in group.methods if m.is_rle}
-    reference = next((label for label in scores if label in rle), next(iter(scores)))
-    ours = scores[reference]
+    compared = [m for group in suite.groups for m in group.methods if m.label in raw]
+    found = reference_of(compared)
+    reference = found.label if found else next(iter(raw))
     return tuple(
         Comparison(
             reference,
             rival,
-            probability_of_improvement_interval(ours, theirs, bootstrap),
-            aggregate_difference_interval(interquartile_mean, ours, theirs, bootstrap),
+            probability_of_improvement_interval(raw[reference], raw[rival], bootstrap),
+            aggregate_difference_interval(
+                interquartile_mean, normalised[reference], normalised[rival], bootstrap
+            ),
         )
-        for rival, theirs in scores.items()
+        for rival in raw
         if rival != reference
     )
 
@@ -127,7 +136,7 @@ def iqm_curve(results: SuiteResults, label: str, bootstrap: Bootstrap) -> Band |
     training that never took place.
     """
     methods = results.suite.methods(label)
-    curves = {task: finite_curves(methods[task], "score") for task in results.tasks}
+    curves = {task: finite_curves(methods[task], "score") for task in results.averaged}
     absent = [task for task, found in curves.items() if not found]
     if absent:
         return f"{label} has no curve: nothing was recorded on {', '.join(absent)}."

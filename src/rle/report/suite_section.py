@@ -80,7 +80,7 @@ def _headline(results: SuiteResults) -> str:
     said = [f"{label} {interval_text(found[IQM], 3)}" for label, found in ranked[:MOST_NAMED]]
     more = len(ranked) - len(said)
     others = f"; {more} other methods are below" if more else ""
-    measure = f"IQM of the {results.scale.label} over {len(results.tasks)} tasks"
+    measure = f"IQM of the {results.scale.label} over {len(results.averaged)} tasks"
     sentence = f"{measure}: {'; '.join(said)}{others}."
     better = [c.rival for c in results.comparisons if c.improvement.limits[0] > 0.5]
     if not better:
@@ -98,6 +98,7 @@ def suite_summary(results: SuiteResults, notes: tuple[str, ...]) -> dict[str, An
     return {
         "scale": results.scale.key,
         "tasks": list(results.tasks),
+        "averaged_tasks": list(results.averaged),
         "methods": {
             label: {key: interval_summary(interval) for key, interval in found.items()}
             | {"runs_per_task": results.raw[label].runs_per_task.tolist()}

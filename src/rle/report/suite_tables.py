@@ -21,12 +21,12 @@ def aggregates_table(results: SuiteResults) -> Table:
     keys = list(next(iter(results.aggregates.values())))
     rows = []
     for label, found in results.aggregates.items():
-        methods = [results.suite.methods(label)[task] for task in results.tasks]
-        counts = results.raw[label].runs_per_task
+        methods = [results.suite.methods(label)[task] for task in results.averaged]
+        counts = results.normalised[label].runs_per_task
         rows.append(
             (
                 word(label),
-                count(len(results.tasks)),
+                count(len(results.averaged)),
                 Cell(span(counts, str), int(counts.min()), (("", span(counts, str)),)),
                 steps_cell([method.steps for method in methods]),
                 *(estimate_cell(found[key], 3) for key in keys),

@@ -14,6 +14,7 @@ from rle.stats import (
     human_normalised,
     ppo_normalised,
     restrict_to_common_tasks,
+    task_means,
 )
 from rle.stats.normalise import AnyTaskValues
 
@@ -154,20 +155,40 @@ def _has_reference(task: str) -> bool:
     return task in atari_reference_scores()
 
 
-def choose_scale(suite: Suite, scores: dict[str, Scores]) -> tuple[Scale, list[str]]:
-    """Human-normalised for Atari, else PPO-normalised; plain scores, with a warning, at worst."""
+def choose_scale(
+    suite: Suite, scores: dict[str, Scores]
+) -> tuple[Scale, tuple[str, ...], list[str]]:
+    """A scale, the tasks that have a place on it, and what a reader must know about both.
+
+    Human-normalised for Atari, else PPO-normalised; plain scores, with a warning, at worst.
+    """
+    tasks = next(iter(scores.values())).tasks if scores else ()
     if suite.name == ATARI:
-        return HUMAN, []
+        return HUMAN, tasks, []
     explore = {method.label: method.explore for g in suite.groups for method in g.methods}
     ppo = next((label for label in scores if explore[label] == "none"), None)
     reason = "there is no PPO to compare with"
     if ppo is not None:
-        try:
-            ppo_normalised(scores[ppo], scores[ppo])
-            return _ppo_scale(scores[ppo]), []
-        except UsageError as error:
-            reason = str(error)
-    return PLAIN, [
-        f"Scores are averaged over tasks as they are, because {reason}. Tasks with large scores "
-        "count most in such an average: rely on the probability of improvement instead."
+        means = task_means(scores[ppo].values)
+        positive = tuple(task for task, mean in zip(tasks, means, strict=True) if mean > 0.0)
+        if positive:
+            others = [task for task in tasks if task not in positive]
+            return _ppo_scale(scores[ppo]), positive, _left_out_of_averages(ppo, others)
+        reason = f"the mean score of {ppo} is positive on no task"
+    return (
+        PLAIN,
+        tasks,
+        [
+            f"Scores are averaged over tasks as they are, because {reason}. Tasks with large scores "
+            "count most in such an average: rely on the probability of improvement instead."
+        ],
+    )
+
+
+def _left_out_of_averages(ppo: str, tasks: list[str]) -> list[str]:
+    if not tasks:
+        return []
+    return [
+        f"Left out of averages over tasks, because the mean score of {ppo} is not positive and cannot "
+        f"be divided by: {', '.join(tasks)}. The probability of improvement counts every task."
     ]
