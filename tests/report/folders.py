@@ -28,7 +28,7 @@ def write_run(
     changes = {name.replace("__", "."): value for name, value in settings.items()}
     changes.setdefault("total_steps", 500 * len(coverage))
     # A report reads the task's name and settings, and needs no such environment installed.
-    known = "gym/CartPole-v1" if "/" in task else task
+    known = "gym/CartPole-v1" if task.startswith(("atari/", "gym/")) else task
     config = replace(preset_config(known, explore, seed=seed), changes)
     (path / "config.json").write_text(json.dumps(to_dict(config) | {"task": task}))
     meta: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 
 from rle.errors import UsageError
 from rle.report import report
-from rle.report.methods import group_runs
+from rle.report.methods import group_runs, reference_of
 from rle.report.records import find_runs, read_run
 from rle.report.style import LineStyle, assign_styles, nice_ticks, number_text, steps_text
 from tests.report.folders import write_run
@@ -59,6 +59,27 @@ def test_one_thing_changed_at_a_time_leaves_the_method_its_name(tmp_path: Path) 
     write_run(tmp_path / "d", rle__condition=False)
     expected = ["RLE", "RLE, d=8", "RLE, law=normal", "RLE, no z-conditioning"]
     assert labels(tmp_path) == expected
+
+
+def test_the_presets_own_settings_are_the_unchanged_ones(tmp_path: Path) -> None:
+    unscaled = {"ppo__scale_reward": False, "ppo__reward_clip": None}
+    # Found first, and as common as the other: neither makes it the method that has no addition.
+    write_run(tmp_path / "a", "none", "control/Ant", **unscaled)
+    write_run(tmp_path / "b", "none", "control/Ant")
+    assert labels(tmp_path)[0] == "PPO"
+    [group] = group_runs([read_run(path, name) for path, name in find_runs([tmp_path])])
+    assert [method.unchanged for method in group.methods] == [True, False]
+    assert group.methods[0].runs[0].name == "b"
+
+
+def test_others_are_compared_with_the_presets_own_features(tmp_path: Path) -> None:
+    for name, hidden in (("a", (64,)), ("b", None)):
+        write_run(tmp_path / name, "rle", "control/Ant", rle__feature_hidden=hidden)
+    assert labels(tmp_path) == ["RLE, φ (64)", "RLE, φ in V's shape"]
+    [group] = group_runs([read_run(path, name) for path, name in find_runs([tmp_path])])
+    reference = reference_of(group.methods)
+    assert reference is not None
+    assert reference.label == "RLE, φ in V's shape"
 
 
 def test_a_setting_that_has_come_since_makes_no_method(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rle.report.methods import Method, TaskGroup
+from rle.report.methods import Method, TaskGroup, reference_of
 from rle.report.records import GOAL_TASK, RunRecord, is_fourroom
 from rle.report.trajectories import LATENTS, PERIOD, REPEATS, Diversity
 from rle.stats import Bootstrap, Interval, difference_interval, mean_interval
@@ -188,18 +188,13 @@ def _values(method: Method, measure: Measure, diversities: Diversities) -> dict[
     }
 
 
-def reference_method(group: TaskGroup) -> Method | None:
-    """The RLE that others are compared with: the first, which is the unchanged one if any is."""
-    return next((method for method in group.methods if method.is_rle), None)
-
-
 def _differences(
     group: TaskGroup,
     measures: tuple[Measure, ...],
     estimates: dict[str, dict[str, Estimate]],
     bootstrap: Bootstrap,
 ) -> list[Difference]:
-    reference = reference_method(group)
+    reference = reference_of(group.methods)
     if reference is None:
         return []
     ours = estimates[reference.label]

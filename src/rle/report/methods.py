@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rle.report.records import RunRecord
+from rle.errors import UsageError
+from rle.presets import preset_config
+from rle.report.records import RunRecord, flatten
 from rle.report.style import steps_text
-from rle.settings import shortest_name
+from rle.settings import shortest_name, to_dict
 
 STRATEGY_LABELS = {
     "rle": "RLE",
@@ -62,6 +65,8 @@ class Method:
     explore: str
     runs: tuple[RunRecord, ...]
     """By seed, one run each."""
+    unchanged: bool = False
+    """Whether it has its preset's value wherever methods of its strategy differ."""
 
     @property
     def is_rle(self) -> bool:
@@ -107,8 +112,9 @@ def _group_task(task: str, records: list[RunRecord]) -> TaskGroup:
     methods: list[Method] = []
     for explore in strategies:
         runs = [record for record in records if record.explore == explore]
-        for label, members in _split(explore, runs):
-            methods.append(Method(label, explore, _one_per_seed(label, members, notes)))
+        for label, members, unchanged in _split(explore, runs):
+            seeds = _one_per_seed(label, members, notes)
+            methods.append(Method(label, explore, seeds, unchanged))
     return TaskGroup(task, tuple(methods), tuple(notes + _unequal(methods)))
 
 
@@ -122,12 +128,18 @@ def strategy_label(explore: str) -> str:
     return " + ".join(STRATEGY_LABELS.get(name, name) for name in explore.split("+"))
 
 
-def _split(explore: str, runs: list[RunRecord]) -> list[tuple[str, list[RunRecord]]]:
+def reference_of(methods: Sequence[Method]) -> Method | None:
+    """The RLE that others are compared with: the unchanged one if there is, else the first."""
+    candidates = [method for method in methods if method.is_rle]
+    return next((m for m in candidates if m.unchanged), candidates[0] if candidates else None)
+
+
+def _split(explore: str, runs: list[RunRecord]) -> list[tuple[str, list[RunRecord], bool]]:
     """Runs of one strategy by their settings, with labels that tell the settings apart.
 
     If one setting varies, every label has its value. If several do, a label has those that deviate
-    from the commonest value: in a study that changes one thing at a time, the unchanged method is
-    then simply called by its name.
+    from the preset's value, or from the commonest if no run has the preset's: in a study that changes
+    one thing at a time, the unchanged method is then simply called by its name.
     """
     base = strategy_label(explore)
     keys = list(
@@ -137,18 +149,39 @@ def _split(explore: str, runs: list[RunRecord]) -> list[tuple[str, list[RunRecor
     for run in runs:
         variants.setdefault(tuple(repr(run.settings.get(key)) for key in keys), []).append(run)
     varying = [i for i in range(len(keys)) if len({values[i] for values in variants}) > 1]
-    common = {i: Counter(values[i] for values in variants).most_common(1)[0][0] for i in varying}
+    published = _preset_settings(runs)
+    unchanged = next(
+        (
+            values
+            for values in variants
+            if published and all(values[i] == repr(published.get(keys[i])) for i in varying)
+        ),
+        None,
+    )
+    columns = zip(*variants, strict=True)
+    usual = unchanged or tuple(Counter(column).most_common(1)[0][0] for column in columns)
     labelled = []
     for values, members in variants.items():
         settings = members[0].settings
-        deviating = [keys[i] for i in varying if len(varying) == 1 or values[i] != common[i]]
+        deviating = [keys[i] for i in varying if len(varying) == 1 or values[i] != usual[i]]
         if FOLLOWING in deviating and settings.get(FOLLOWING):
             # A φ that follows the value network has its shape: that goes without saying.
             deviating = [key for key in deviating if key not in SHAPE_OF_FEATURES]
         said = [_say(key, settings.get(key)) for key in deviating]
-        labelled.append((", ".join([base, *said]), members))
+        labelled.append((", ".join([base, *said]), members, values == unchanged))
     labelled.sort(key=lambda item: _natural(item[0]))
     return labelled
+
+
+def _preset_settings(runs: list[RunRecord]) -> dict[str, Any]:
+    """The settings of the runs' preset; none if they have several, or one this version lacks."""
+    if len({run.settings.get("preset") for run in runs}) > 1:
+        return {}
+    try:
+        config = preset_config(runs[0].task, runs[0].explore, runs[0].settings.get("preset"))
+    except (UsageError, KeyError):
+        return {}
+    return flatten(json.loads(json.dumps(to_dict(config))))
 
 
 def _natural(label: str) -> list[tuple[float, str]]:
@@ -165,6 +198,8 @@ def _say(key: str, value: Any) -> str:
         return f"{steps_text(value)} steps"
     if key == FOLLOWING:
         return f"φ follows V (τ={value})" if value else "φ frozen"
+    if key == "rle.feature_hidden" and value is None:
+        return "φ in V's shape"
     if isinstance(value, bool):
         return name if value else f"no {name}"
     if isinstance(value, list):

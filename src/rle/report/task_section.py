@@ -7,8 +7,8 @@ from functools import partial
 from rle.report.curves import CurveDrawing, curve_figures
 from rle.report.estimates import ablation_figures
 from rle.report.figures import Figure
-from rle.report.measures import Diversities, TaskMeasures, measure_task, reference_method
-from rle.report.methods import TaskGroup
+from rle.report.measures import Diversities, TaskMeasures, measure_task
+from rle.report.methods import TaskGroup, reference_of
 from rle.report.page import Section
 from rle.report.pictures import Problems, attempt
 from rle.report.records import is_fourroom
@@ -38,7 +38,7 @@ def task_section(
     }
     figures += ablation_figures(group.methods, intervals, main.label.lower(), main.digits, styles)
     if is_fourroom(group.task):
-        reference = reference_method(group)
+        reference = reference_of(group.methods)
         pictures = [
             visit_figure(group, problems),
             every_seed_figure(group, problems),
