@@ -123,9 +123,10 @@ class NetworkConfig:
         _require_layers("latent-encoder", self.latent_encoder)
         _require_layers("embedding", self.embedding)
         require(
-            0 <= self.value_backbone <= len(self.value_hidden),
+            0 <= self.value_backbone < max(len(self.value_hidden), 1),
             f"value-backbone is {self.value_backbone} and value-hidden has {len(self.value_hidden)} "
-            "layers: give a number from 0 to that.",
+            "layers: z needs one of them after the backbone, so give a longer value-hidden or a "
+            "smaller value-backbone.",
         )
         _require_positive("initial-action-deviation", self.initial_action_deviation)
         _require_choice("activation", self.activation, ("tanh", "relu", "elu"))

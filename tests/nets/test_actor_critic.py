@@ -70,6 +70,7 @@ def test_without_a_latent_a_backbone_changes_nothing_but_names() -> None:
     torch.testing.assert_close(plain.policy(observation, None), split.policy(observation, None))
 
 
-def test_a_backbone_longer_than_the_network_is_refused() -> None:
-    with pytest.raises(UsageError, match="value-hidden has 3 layers"):
-        build(value_backbone=4)
+@pytest.mark.parametrize("backbone", [3, 4])
+def test_a_backbone_that_leaves_no_layer_to_z_is_refused(backbone: int) -> None:
+    with pytest.raises(UsageError, match="value-hidden has 3 layers: z needs one"):
+        build(value_backbone=backbone)

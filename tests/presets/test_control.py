@@ -77,7 +77,7 @@ def test_reward_normalisation_is_rles_and_rnds_and_not_ppos() -> None:
     assert scaled == {"none": False, "rle": True, "rnd": True}
 
 
-@pytest.mark.parametrize("explore", ["none", "rle", "rnd"])
+@pytest.mark.parametrize("explore", ["none", "rnd"])
 @pytest.mark.parametrize("name", HANDS)
 def test_rows_of_the_hands(name: str, explore: str) -> None:
     config = control(name, explore)
@@ -86,7 +86,25 @@ def test_rows_of_the_hands(name: str, explore: str) -> None:
     assert config.ppo.epochs == 5
     assert config.ppo.reward_scale == 0.01
     # Declared and never used in the scripts.
-    assert control(name, explore, "released").ppo.reward_scale == 1.0
+    released = control(name, explore, "released")
+    assert released.ppo.reward_scale == 1.0
+    assert released.ppo.rollout_steps == 8
+
+
+@PAPER_AND_RELEASED
+@pytest.mark.parametrize("name", HANDS)
+def test_rle_has_the_same_numbers_on_every_task(name: str, preset: str) -> None:
+    sizes = {"total_steps": 1, "environment.num_envs": 4, "task": "control/Ant"}
+    on_hand, on_ant = (replace(control(task, "rle", preset), sizes) for task in (name, "Ant"))
+    assert on_hand == on_ant
+
+
+@pytest.mark.parametrize("preset", ["paper", "desktop"])
+def test_white_noise_learns_as_rle_does(preset: str) -> None:
+    noise, rle = control("Ant", "white-noise", preset), control("Ant", "rle", preset)
+    assert noise.ppo == rle.ppo
+    assert noise.network.policy_hidden == rle.network.policy_hidden
+    assert noise.network.value_hidden == rle.network.value_hidden
 
 
 @PAPER_AND_RELEASED

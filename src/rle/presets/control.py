@@ -53,6 +53,7 @@ CONTROL_HANDS: Settings = {
     "ppo.epochs": 5,
     "ppo.reward_scale": 0.01,
 }
+"""PPO's rows for the hands, which RND shares; "for RLE, we use the same hyperparameters for each task"."""
 
 CONTROL_RLE: Settings = {
     "rle.value_coefficient": 0.5,
@@ -88,34 +89,52 @@ CONTROL_RND: Settings = {
     "ppo.scale_reward": True,
 }
 
+CONTROL_WHITE_NOISE: Settings = {
+    "white_noise.coefficient": 0.01,
+    # What RLE learns with, so that nothing but the bonus and its z makes the difference.
+    **{
+        key: CONTROL_RLE[key]
+        for key in ("ppo.learning_rate", "network.value_hidden", "ppo.scale_reward")
+    },
+}
+
 CONTROL: Mapping[str, Settings] = {
     "none": {},
     "rle": CONTROL_RLE,
     "rnd": CONTROL_RND,
     # Not in the paper's table: Atari's.
     "noisy": {"noisy.initial_deviation": 0.017, "ppo.entropy_coefficient": 0.0},
-    "white-noise": {"white_noise.coefficient": 0.01, "ppo.scale_reward": True},
+    "white-noise": CONTROL_WHITE_NOISE,
 }
 
+CONTROL_ON_HANDS: Mapping[str, Settings] = {
+    "none": CONTROL_HANDS,
+    "rle": {},
+    "rnd": CONTROL_HANDS,
+    "noisy": CONTROL_HANDS,
+    "white-noise": {},
+}
+
+# The hands' scale is declared in the scripts and never used.
+_REWARD_UNSCALED: Settings = {"ppo.reward_scale": 1.0}
+
 CONTROL_RELEASED: Mapping[str, Settings] = {
-    "none": {},
+    "none": _REWARD_UNSCALED,
     "rle": {
         "rle.coefficient": 0.1,
         "rle.law": "normal",
         "rle.standardise": False,
         "ppo.max_gradient_norm": 0.5,
     },
-    "rnd": {},
-    "noisy": {},
+    "rnd": _REWARD_UNSCALED,
+    "noisy": _REWARD_UNSCALED,
     "white-noise": {},
 }
-"""Where the published RLE script differs from the paper."""
+"""Where the published scripts differ from the paper, by strategy."""
 
 CONTROL_RELEASED_PPO: Settings = {
     "network.policy_hidden": (256, 256),
     "network.value_hidden": (256, 256),
-    # Declared in the scripts and never used.
-    "ppo.reward_scale": 1.0,
 }
 
 DESKTOP_PPO: Settings = {
@@ -164,7 +183,10 @@ DESKTOP: Mapping[str, Settings] = {
     },
     "rnd": {"rnd.value_coefficient": 0.5, "rnd.warmup_rollouts": 10},
     "noisy": {},
-    "white-noise": {},
+    "white-noise": {
+        "ppo.learning_rate": DESKTOP_PPO["ppo.learning_rate"],
+        "network.value_hidden": (64, 64, 64),
+    },
 }
 
 
@@ -175,12 +197,10 @@ def control_tables(name: str, preset: str) -> Tables:
     if preset == "desktop":
         return Tables(DESKTOP_PPO, (CONTROL, DESKTOP))
     steps, num_envs = TASK_SIZES[name]
-    learner = {
-        **CONTROL_PPO,
-        **(CONTROL_HANDS if name in HANDS else {}),
-        "total_steps": steps,
-        "environment.num_envs": num_envs,
-    }
+    learner = {**CONTROL_PPO, "total_steps": steps, "environment.num_envs": num_envs}
+    strategies: tuple[Mapping[str, Settings], ...] = (CONTROL,)
+    if name in HANDS:
+        strategies = (CONTROL_ON_HANDS, *strategies)
     if preset == "released":
-        return Tables({**learner, **CONTROL_RELEASED_PPO}, (CONTROL, CONTROL_RELEASED))
-    return Tables(learner, (CONTROL,))
+        return Tables({**learner, **CONTROL_RELEASED_PPO}, (*strategies, CONTROL_RELEASED))
+    return Tables(learner, strategies)
