@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 
+SHARE = "RLE_CORES"
+"""The environment variable with the number of cores that this process should keep to."""
+
 
 def cores() -> int:
-    """Cores this process may use, where the system tells, or else all there are."""
+    """Cores this process may use: its share, or what the system grants it, or else all there are."""
+    share = os.environ.get(SHARE, "")
+    if share.isdigit() and int(share) > 0:
+        return int(share)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -57,18 +57,31 @@ def test_hours_of_a_study_come_from_the_suites_last_measurement(
 ) -> None:
     monkeypatch.setattr("rle.studies.catalogue.cores", lambda: 2)
     assert "`rle bench atari/Alien` measures" in study_names()["atari57"]
-    record_rate("atari/Alien", "paper", RecordedRate(500.0, threads=2))
-    record_rate("fourroom", "paper", RecordedRate(50_000.0, threads=1))
+    record_rate("atari/Alien", "paper", RecordedRate(500.0, cores=1.9))
+    record_rate("fourroom", "paper", RecordedRate(50_000.0, cores=1.02))
     # 57 games x 4 methods x 5 seeds x 40 M steps at 500 a second are 25 333 hours.
-    assert "1140 runs of 40,000,000 steps, about 25,333 hours here" in study_names()["atari57"]
+    expected = "1140 runs of 40,000,000 steps, about 25,333 hours here, judging by atari/Alien)"
+    assert expected in study_names()["atari57"]
     # 40 runs x 2.5 M steps at twice 50 000 a second are 1000 seconds.
     assert "40 runs of 2,500,000 steps, about 0.3 hours" in study_names()["fourroom-reward-free"]
 
 
+def test_hours_of_a_study_add_up_over_tasks_as_far_as_they_were_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rle.studies.catalogue.cores", lambda: 2)
+    for task, rate in (("control/Cartpole", 10_000.0), ("control/Ant", 2_000.0)):
+        record_rate(task, "desktop", RecordedRate(rate, cores=1.7))
+    # 4 methods x 5 seeds of 1 M steps: Cartpole takes 2000 s, and eight tasks, with the last that was
+    # measured in the place of the seven others, 10 000 s each.
+    expected = "about 22.8 hours here, judging by control/Ant, control/Cartpole)"
+    assert expected in study_names()["control9-desktop"]
+
+
 def test_hours_with_one_preset_say_nothing_about_another() -> None:
-    record_rate("atari/Alien", "paper", RecordedRate(500.0, threads=2))
+    record_rate("atari/Alien", "paper", RecordedRate(500.0, cores=2.0))
     assert "`rle bench atari/Boxing --preset desktop` measures" in study_names()["atari-mini"]
-    record_rate("atari/Boxing", "desktop", RecordedRate(350.0, threads=1))
+    record_rate("atari/Boxing", "desktop", RecordedRate(350.0, cores=1.0))
     assert "hours here" in study_names()["atari-mini"]
 
 
@@ -76,5 +89,5 @@ def test_a_broken_record_is_no_record(tmp_path: Path) -> None:
     record_rate("fourroom", "paper", RecordedRate(1.0, 1))
     (tmp_path / "rle" / "rates.json").write_text("{")
     assert recorded_rate("fourroom", "paper") is None
-    (tmp_path / "rle" / "rates.json").write_text('{"fourroom": {"speed": 1}}')
+    (tmp_path / "rle" / "rates.json").write_text('{"fourroom paper": {"speed": 1}}')
     assert recorded_rate("fourroom-sparse", "paper") is None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rle.config import RunConfig
+from rle.errors import UsageError
 from rle.learn.compilation import compiler_available
 from rle.machine import cores
 from rle.presets import preset_config
@@ -36,6 +37,12 @@ class Rates:
     def peak_memory(self) -> float:
         """Peak resident memory of its process, in bytes."""
         return max(measured.peak_memory for measured in self.rounds)
+
+    @property
+    def busy_cores(self) -> float:
+        """How many cores it kept busy, on average."""
+        measured = self.rounds
+        return sum(m.core_seconds for m in measured) / sum(m.seconds for m in measured)
 
     def shares(self) -> str:
         """Where its time went, in words."""
@@ -84,10 +91,11 @@ def bench(
         contenders[PEER] = (PeerContender, ours["none"])
     warm_up, rounds = (1, 3) if images else (5, 5)
     measured = _measure(contenders, seconds, warm_up, rounds)
-    threads = ours["rle"].threads or cores()
     if not changes:
         # Studies run with the preset's own settings.
-        record_rate(task, ours["rle"].preset, RecordedRate(round(measured[0].median, 1), threads))
+        rate = RecordedRate(round(measured[0].median, 1), round(measured[0].busy_cores, 2))
+        record_rate(task, ours["rle"].preset, rate)
+    threads = ours["rle"].threads or cores()
     return _table(task, measured, threads, peer_missing=peer and not has_peer)
 
 
@@ -121,7 +129,12 @@ def _measure(
 
 
 def _receive(pipe: Any) -> Any:
-    answer = pipe.recv()
+    try:
+        answer = pipe.recv()
+    except EOFError:
+        raise UsageError(
+            "a contender's process was killed, probably for want of memory: give a smaller --num-envs."
+        ) from None
     if isinstance(answer, Exception):
         raise answer
     return answer
@@ -130,8 +143,8 @@ def _receive(pipe: Any) -> Any:
 def _table(task: str, measured: list[Rates], threads: int, peer_missing: bool) -> str:
     base = measured[0]
     lines = [
-        f"{task}: agent steps per second, one process, {threads} thread{'s' if threads > 1 else ''}, "
-        f"median of {len(base.rounds)} rounds",
+        f"{task}: agent steps per second, median of {len(base.rounds)} rounds, one process, {threads} "
+        f"PyTorch thread{'s' if threads > 1 else ''}, {base.busy_cores:.1f} cores busy",
         f"{'':24}{'steps/s':>10}{'lowest':>10}{'highest':>10}{'rle is':>10}{'memory':>10}",
     ]
     for rates in measured:

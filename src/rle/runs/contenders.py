@@ -25,6 +25,8 @@ class Round:
     """Seconds spent in each part, as far as it can be told."""
     peak_memory: float = 0.0
     """Peak resident memory of the process so far, in bytes."""
+    core_seconds: float = 0.0
+    """Time spent on the processor, by all threads together."""
 
     @property
     def rate(self) -> float:
@@ -85,12 +87,14 @@ class OurContender:
         """Train for at least that long."""
         self._watch.seconds.clear()
         started, first = time.perf_counter(), self._trainer.step
+        started_on_cores = time.process_time()
         while time.perf_counter() - started < seconds:
             self._trainer.iterate()
         spent = time.perf_counter() - started
         shares = dict(self._watch.seconds)
         shares["rest"] = spent - sum(shares.values())
-        return Round(self._trainer.step - first, spent, shares, peak_memory())
+        on_cores = time.process_time() - started_on_cores
+        return Round(self._trainer.step - first, spent, shares, peak_memory(), on_cores)
 
 
 def serve(pipe: Connection, make: Callable[..., Any], config: RunConfig, warm_up: int) -> None:

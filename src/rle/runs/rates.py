@@ -10,11 +10,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class RecordedRate:
-    """RLE's training speed on one suite, with one preset."""
+    """RLE's training speed on one task, with one preset."""
 
     steps_per_second: float
-    threads: int
-    """Cores that one run kept busy."""
+    cores: float
+    """How many one run kept busy, on average."""
 
 
 def _file() -> Path:
@@ -22,10 +22,9 @@ def _file() -> Path:
     return Path(cache) / "rle" / "rates.json"
 
 
-def _key(task: str, preset: str) -> str:
-    """Tasks of one suite cost about the same: `atari/Alien` stands for `atari/Pong`."""
+def _suite(task: str) -> str:
     head, slash, _ = task.partition("/")
-    return f"{head if slash else task.partition('-')[0]} {preset}"
+    return head if slash else task.partition("-")[0]
 
 
 def _all() -> dict[str, dict[str, float]]:
@@ -38,7 +37,11 @@ def _all() -> dict[str, dict[str, float]]:
 
 def record_rate(task: str, preset: str, rate: RecordedRate) -> None:
     """Keep a measurement for `rle list studies`; a cache that cannot be written is done without."""
-    rates = _all() | {_key(task, preset): asdict(rate)}
+    rates = _all()
+    key = f"{task} {preset}"
+    # The latest comes last.
+    rates.pop(key, None)
+    rates[key] = asdict(rate)
     try:
         _file().parent.mkdir(parents=True, exist_ok=True)
         _file().write_text(json.dumps(rates, indent=2))
@@ -46,10 +49,17 @@ def record_rate(task: str, preset: str, rate: RecordedRate) -> None:
         pass
 
 
-def recorded_rate(task: str, preset: str) -> RecordedRate | None:
-    """The last measurement of the task's suite and preset on this machine."""
-    found = _all().get(_key(task, preset))
-    try:
-        return None if found is None else RecordedRate(**found)  # type: ignore[arg-type]
-    except TypeError:
+def recorded_rate(task: str, preset: str) -> tuple[str, RecordedRate] | None:
+    """The last measurement on this machine of the task or else of one of its suite, and of which."""
+    measured: dict[str, RecordedRate] = {}
+    for key, found in _all().items():
+        other, _, other_preset = key.partition(" ")
+        if _suite(other) == _suite(task) and other_preset == preset:
+            try:
+                measured[other] = RecordedRate(**found)
+            except TypeError:
+                continue
+    if not measured:
         return None
+    nearest = task if task in measured else list(measured)[-1]
+    return nearest, measured[nearest]

@@ -32,17 +32,24 @@ def _steps(study: Study) -> str:
 
 
 def _hours(study: Study) -> str:
-    """How long the whole study takes here, from the last `rle bench` of its suite and preset."""
-    task = study.tasks[0]
-    usual = default_preset(task)
-    preset = study.preset or usual
-    rate = recorded_rate(task, preset)
-    if rate is None:
-        option = "" if preset == usual else f" --preset {preset}"
-        return f"hours unknown: `rle bench {task}{option}` measures them"
-    at_once = max(1, cores() // rate.threads)
-    hours = study.all_steps / (rate.steps_per_second * at_once) / 3600
-    return f"about {hours:,.1f} hours here" if hours < 100 else f"about {hours:,.0f} hours here"
+    """How long the whole study takes here, from the last `rle bench` of its tasks with its preset."""
+    hours, judged_by = 0.0, set()
+    for task in study.tasks:
+        usual = default_preset(task)
+        preset = study.preset or usual
+        found = recorded_rate(task, preset)
+        if found is None:
+            option = "" if preset == usual else f" --preset {preset}"
+            return f"hours unknown: `rle bench {task}{option}` measures them"
+        measured, rate = found
+        judged_by.add(measured)
+        at_once = max(1, round(cores() / rate.cores))
+        steps = study.steps_of(task) * len(study.methods) * study.seeds
+        hours += steps / (rate.steps_per_second * at_once) / 3600
+    text = f"about {hours:,.1f} hours here" if hours < 100 else f"about {hours:,.0f} hours here"
+    if judged_by >= set(study.tasks):
+        return text
+    return f"{text}, judging by {', '.join(sorted(judged_by))}"
 
 
 def find_study(name: str) -> Study:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rle.config import RunConfig, require
 from rle.errors import UsageError
-from rle.machine import cores
+from rle.machine import SHARE, cores
 from rle.runs.directory import CONFIG, RunDirectory
 from rle.runs.train import resume, train_config
 from rle.settings import to_dict
@@ -71,6 +71,11 @@ def _side_by_side(runs: dict[str, RunConfig]) -> int:
     return max(1, available // widest)
 
 
+def _share_of_cores(workers: int, missing: int) -> int:
+    """Cores of one run: or else each would start as many simulator threads as there are cores."""
+    return max(1, cores() // max(1, min(workers, missing)))
+
+
 def run_all(
     runs: dict[str, RunConfig], out: Path, workers: int, quiet: bool = False
 ) -> StudyResult:
@@ -93,6 +98,7 @@ def _train_all(
     """Keep `workers` runs going until none is missing; returns those that failed for good."""
     context = multiprocessing.get_context("spawn")
     waiting = [folder for folder in runs if not _is_finished(out / folder)]
+    share = _share_of_cores(workers, len(waiting))
     attempts = dict.fromkeys(waiting, 0)
     active: dict[str, BaseProcess] = {}
     failed: list[str] = []
@@ -101,7 +107,7 @@ def _train_all(
             while waiting and len(active) < workers:
                 folder = waiting.pop(0)
                 attempts[folder] += 1
-                process = context.Process(target=_work, args=(runs[folder], out / folder))
+                process = context.Process(target=_work, args=(runs[folder], out / folder, share))
                 process.start()
                 active[folder] = process
             multiprocessing.connection.wait(
@@ -131,9 +137,10 @@ def log_of(run: Path) -> Path:
     return run.with_name(run.name + LOG_SUFFIX)
 
 
-def _work(config: RunConfig, path: Path) -> None:
-    """One run, in a process of its own."""
+def _work(config: RunConfig, path: Path, share: int) -> None:
+    """One run, in a process of its own, with its share of the cores."""
     _end_with_parent()
+    os.environ[SHARE] = str(share)
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         log_of(path).open("a", encoding="utf-8") as log,
