@@ -16,6 +16,7 @@ import tyro
 import rle
 from rle.config import RunConfig, nearest
 from rle.errors import UsageError
+from rle.runs.clip import score_text
 from rle.settings import changed, locate, shortest_name
 from rle.stats import Bootstrap
 from rle.studies.local import log_of
@@ -131,7 +132,7 @@ def _film(known: argparse.Namespace) -> None:
         seed=known.seed,
     )
     for clip in films:
-        print(f"{clip.path}: score {clip.score:,.0f}")
+        print(f"{clip.path}: score {score_text(clip.score)}")
 
 
 def _study(arguments: Sequence[str]) -> None:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import av
 import pytest
+import torch
 
 from rle.cli import main
 from rle.errors import UsageError
+from rle.explore.mixture import Mixture
 from rle.presets import preset_config
+from rle.runs.clip import Clip, score_text
 from rle.runs.film import film
 from rle.runs.train import train_config
 from rle.settings import replace
@@ -55,6 +58,32 @@ def test_robots_are_filmed_too(tmp_path: Path) -> None:
     assert len(frames) == 6
     # 640 x 480 at the height of 630, and the panel of 330.
     assert frames[0].shape == (630, 1170, 3)
+
+
+def test_the_bonus_beside_z_is_that_of_z(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = atari_config("Breakout", "rnd+rle", total_steps=32)
+    trained = train_config(config, tmp_path / "run", quiet=True).path
+    bonuses = torch.tensor([[7.0, 3.0]])  # RND's and RLE's
+    monkeypatch.setattr(Mixture, "bonus", lambda *_: bonuses)
+    shown: list[float | None] = []
+    monkeypatch.setattr(Clip, "write", lambda _, pictures, moment: shown.append(moment.bonus))
+    film(trained, tmp_path / "film", clips=1, seconds=0.1)
+    assert shown[0] is None
+    assert set(shown[1:]) == {3.0}
+
+
+@pytest.mark.parametrize(
+    ("score", "text"),
+    [(0.9300000072, "0.93"), (21.0, "21"), (-0.001, "0"), (1234567.0, "1,234,567")],
+)
+def test_scores_have_the_decimals_they_need(score: float, text: str) -> None:
+    assert score_text(score) == text
+
+
+def test_a_file_in_the_place_of_the_folder(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(UsageError, match=r"no videos .*taken \(File exists\)"):
+        film(run, tmp_path / "taken")
 
 
 def test_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

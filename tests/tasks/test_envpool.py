@@ -98,3 +98,37 @@ def test_missing_libraries_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_unknown_id_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean 'CoinrunHard-v0'"):
         make("CoinrunHrd-v0")
+
+
+def test_nothing_ends_in_the_first_call_of_a_resumed_run() -> None:
+    config = EnvironmentConfig(num_envs=2, engine_threads=1, time_limit=1)
+    task = make_task(f"envpool/{MINIGRID}", config, torch.device("cpu"))
+    task.reset(0)
+    left = torch.zeros(2, dtype=torch.int64)
+    assert task.step(left).truncated.all()
+    with pytest.warns(UserWarning, match="new episodes"):
+        task.load_state_dict(task.state_dict())
+    first, second, third = (task.step(left) for _ in range(3))
+    assert first.real is not None
+    assert not first.real.any()
+    assert not (first.truncated | first.terminated).any()
+    # The engine's episode did end there, so its next call only resets.
+    assert second.real is not None
+    assert not second.real.any()
+    assert third.real is None
+    assert third.truncated.all()
+    task.close()
+
+
+def test_a_game_for_several_players_is_refused() -> None:
+    task = make("AnimalShogi-v1")
+    task.reset(0)
+    with pytest.raises(UsageError, match="rewards several players"):
+        task.step(torch.zeros(2, dtype=torch.int64))
+    task.close()
+
+
+def test_images_are_not_normalised() -> None:
+    config = EnvironmentConfig(num_envs=2, engine_threads=1, normalise_observations=True)
+    with pytest.raises(UsageError, match="shows images"):
+        make_task(f"envpool/{PROCGEN}", config, torch.device("cpu"))

@@ -53,7 +53,8 @@ CONTROL_HANDS: Settings = {
     "ppo.epochs": 5,
     "ppo.reward_scale": 0.01,
 }
-"""PPO's rows for the hands, which RND shares; "for RLE, we use the same hyperparameters for each task"."""
+"""PPO's rows for the hands, which RND shares: "For RLE, we use the same hyperparameters for each task."
+"""
 
 CONTROL_RLE: Settings = {
     "rle.value_coefficient": 0.5,

@@ -32,6 +32,11 @@ class Moment(NamedTuple):
     """None before the first step, and for agents without a bonus."""
 
 
+def score_text(score: float) -> str:
+    """A score with at most two decimals: 0.93 of MiniGrid, and 21 of Pong."""
+    return f"{round(score, 2) + 0.0:,.12g}"
+
+
 class Clip:
     """One video file under way; a context manager."""
 
@@ -88,7 +93,7 @@ class Clip:
             draw.text((MARGIN, top), line, FAINT, _font(16))
             top += 22
         draw.text((MARGIN, top + 14), "score", FAINT, _font(16))
-        draw.text((MARGIN, top + 34), f"{moment.score:,.0f}", INK, _font(44))
+        draw.text((MARGIN, top + 34), score_text(moment.score), INK, _font(44))
         top += 104
         if moment.bonus is not None:
             draw.text((MARGIN, top), "bonus", FAINT, _font(16))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rle.config import require
+from rle.errors import UsageError
 from rle.explore.mixture import latent_strategy
 from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
@@ -52,8 +53,7 @@ def film(
     stage.share_statistics(agent.task)
     agent.strategy.evaluate(greedy)
     latents = _latents(agent, clips, seed)
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = _folder(Path(out))
     films = []
     try:
         for number in range(clips):
@@ -69,6 +69,16 @@ def film(
     finally:
         stage.close()
     return films
+
+
+def _folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"no videos can be written to {path} ({error.strerror}): give another folder."
+        ) from None
+    return path
 
 
 def _latents(agent: Trainer, count: int, seed: int) -> Tensor | None:
@@ -99,6 +109,8 @@ def _play(
     strategy.begin_rollout(network)
     source = generator(own_seed, "film")
     observation = stage.reset(own_seed)
+    # In a mixture, the bonus that belongs to z.
+    stream = strategy.streams.index(follower.streams[0]) if follower and follower.streams else 0
     score, shown, limit = 0.0, 0, round(seconds * stage.frames_per_second)
     yield stage.pictures(), Moment(0.0, None)
     while shown < limit:
@@ -110,7 +122,8 @@ def _play(
         outcome = stage.step(action.cpu())
         bonus = None
         if strategy.streams:
-            bonus = float(strategy.bonus(outcome.next_observation.to(agent.device), latent)[0, 0])
+            bonuses = strategy.bonus(outcome.next_observation.to(agent.device), latent)
+            bonus = float(bonuses[0, stream])
         strategy.after_step(outcome)
         score += float(outcome.reward if outcome.score is None else outcome.score)
         pictures = stage.pictures()

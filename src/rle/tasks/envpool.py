@@ -170,6 +170,10 @@ class EnvPoolTask(Task):
         observed, reward, terminated, truncated, info = self._pool.step(self._playable(action))
         self._steps += 1
         skipped = self._no_transition
+        require(
+            reward.shape == skipped.shape,
+            f"envpool/{self._env_id} rewards several players in one environment: give a task with one.",
+        )
         # Nothing comes after a termination, whether or not the time was up as well.
         truncated = truncated & ~terminated
         score, over = self._record(reward, terminated, truncated, info)
@@ -178,6 +182,8 @@ class EnvPoolTask(Task):
         if skipped.any():
             real = self._tensor(~skipped)
             reward = np.where(skipped, 0, reward)
+            # The first call of a resumed run steps new episodes, and even there nothing may end.
+            terminated, truncated = terminated & ~skipped, truncated & ~skipped
             score, over = (
                 None if part is None else np.where(skipped, 0, part) for part in (score, over)
             )

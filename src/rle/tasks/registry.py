@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from rle.config import EnvironmentConfig, nearest
+from rle.config import EnvironmentConfig, nearest, require
 from rle.errors import UsageError
 from rle.tasks import fourroom
 from rle.tasks.base import Task
@@ -63,6 +63,11 @@ def make_task(
     """Build the task called `name`; with `pictures`, what its `picture` needs is loaded too."""
     task = _engine(name, config, device, pictures)
     if config.normalise_observations:
+        require(
+            not task.spec.is_image,
+            f"normalise-observations is for vectors, and {name} shows images, scaled to [0, 1] "
+            "anyway: leave it out.",
+        )
         return NormalisedTask(task, config.observation_clip, device)
     return task
 
