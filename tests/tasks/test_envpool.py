@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +65,15 @@ def test_procgen_trains() -> None:
         pytest.skip(str(error))
     trainer = train_an_iteration(PROCGEN)
     assert trainer.task.spec.is_image
+
+
+def test_vizdoom_trains_with_combinations_of_buttons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # It writes its settings into the working folder.
+    trainer = train_an_iteration("MyWayHome-v1")
+    assert trainer.task.spec.observation_shape == (4 * 3, 84, 84)
+    assert trainer.task.spec.action_space == Discrete(18)
 
 
 class WithoutQt:

@@ -29,6 +29,9 @@ SEED_RANGE = 2**31 - 2**20
 PICTURES = {"render_mode": "rgb_array", "render_width": 420, "render_height": 315}
 """Small, since without a graphics card a picture of a robot takes a good part of a second."""
 
+BUTTONS_TO_ACTIONS = "use_combined_action"
+"""VizDoom's option that makes one action of each sensible combination of buttons."""
+
 Array = npt.NDArray[Any]
 
 
@@ -132,6 +135,9 @@ class EnvPoolTask(Task):
             self._options |= PICTURES
         with _missing_libraries(env_id):
             engine = self._envpool.make_spec(env_id, **self._options)
+            if BUTTONS_TO_ACTIONS in engine.config._asdict():
+                self._options[BUTTONS_TO_ACTIONS] = True
+                engine = self._envpool.make_spec(env_id, **self._options)
         self._actions: spaces.Space[Any] = engine.gymnasium_action_space
         self.layout = Layout(env_id, engine.gymnasium_observation_space, observed)
         """How the engine's observations become tensors."""
