@@ -162,6 +162,7 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("study demo --total-steps 0", "total-steps is 0"),
         ("study demo --methods rl", "did you mean 'rle'?"),
         ("train fourroom --out /proc/nowhere/run --compile off", "cannot be created"),
+        ("study demo --out /proc/nowhere/study", "cannot be created"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_two(

@@ -82,7 +82,7 @@ def test_scores_have_the_decimals_they_need(score: float, text: str) -> None:
 
 def test_a_file_in_the_place_of_the_folder(run: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    with pytest.raises(UsageError, match=r"no videos .*taken \(File exists\)"):
+    with pytest.raises(UsageError, match=r"\(File exists\): choose another --video"):
         film(run, tmp_path / "taken")
 
 

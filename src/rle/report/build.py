@@ -25,6 +25,7 @@ from rle.report.suites import find_suites
 from rle.report.summary import interval_method, task_summary, without_nan
 from rle.report.tables import to_csv
 from rle.report.task_section import task_section
+from rle.runs.directory import make_folder
 from rle.stats import DEFAULT_BOOTSTRAP, Bootstrap
 
 PAGE = "report.html"
@@ -115,13 +116,8 @@ def _read_all(roots: list[Path]) -> tuple[list[RunRecord], list[str]]:
 
 
 def _make_folders(folder: Path) -> None:
-    try:
-        for name in (FIGURES, TABLES):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"the report cannot be written to {folder} ({error.strerror}): choose another --out."
-        ) from error
+    for name in (FIGURES, TABLES):
+        make_folder(folder / name, "--out")
 
 
 def _sections(

@@ -73,6 +73,16 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
                 raise _damaged(path, error) from error
 
 
+def make_folder(path: Path, option: str) -> None:
+    """Make the output folder that `option` names, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the output folder {path} cannot be created ({error.strerror}): choose another {option}."
+        ) from error
+
+
 @dataclass(frozen=True)
 class RunDirectory:
     """One run on disk."""
@@ -88,12 +98,7 @@ class RunDirectory:
             raise UsageError(
                 f"the output folder {path} {holds}: choose another --out, or {advice}."
             )
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(
-                f"the output folder {path} cannot be created ({error.strerror}): choose another --out."
-            ) from error
+        make_folder(path, "--out")
         # The configuration comes first: from then on the run can be resumed, whatever happens.
         write_json(path / CONFIG, to_dict(config))
         write_json(path / META, describe_machine(config))

@@ -10,11 +10,10 @@ import torch
 from torch import Tensor
 
 from rle.config import require
-from rle.errors import UsageError
 from rle.explore.mixture import latent_strategy
 from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
-from rle.runs.directory import RunDirectory
+from rle.runs.directory import RunDirectory, make_folder
 from rle.runs.evaluate import load_agent
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Picture
@@ -53,7 +52,8 @@ def film(
     stage.share_statistics(agent.task)
     agent.strategy.evaluate(greedy)
     latents = _latents(agent, clips, seed)
-    folder = _folder(Path(out))
+    folder = Path(out)
+    make_folder(folder, "--video")
     films = []
     try:
         for number in range(clips):
@@ -69,16 +69,6 @@ def film(
     finally:
         stage.close()
     return films
-
-
-def _folder(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"no videos can be written to {path} ({error.strerror}): give another folder."
-        ) from None
-    return path
 
 
 def _latents(agent: Trainer, count: int, seed: int) -> Tensor | None:

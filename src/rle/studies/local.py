@@ -18,7 +18,7 @@ from pathlib import Path
 from rle.config import RunConfig, require
 from rle.errors import UsageError
 from rle.machine import SHARE, cores
-from rle.runs.directory import CONFIG, RunDirectory
+from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.train import resume, train_config
 from rle.settings import to_dict
 from rle.studies.catalogue import find_study
@@ -81,7 +81,7 @@ def run_all(
 ) -> StudyResult:
     """Train every configuration in its folder below `out`, unless it is there already."""
     _check_folder(runs, out)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out, "--out")
     started = time.monotonic()
     display = study_display(out, {folder: run.total_steps for folder, run in runs.items()}, quiet)
     try:
