@@ -76,6 +76,8 @@ def test_the_control_studies_for_a_few_cores(name: str) -> None:
     assert {run.preset for run in runs.values()} == {"desktop"}
     assert {run.total_steps for run in runs.values()} == {1_000_000}
     assert {run.total_steps for run in small.runs(seeds=1, total_steps=300).values()} == {300}
+    if name == "control9-phi":
+        assert runs["control-Ant/rle-shallow-features/seed-0"].rle.feature_hidden == ()
     if name == "control9":
         # Scaling the reward is the rule there, and its absence the method of its own.
         assert runs["control-Ant/ppo/seed-0"].ppo.scale_reward is True

@@ -173,8 +173,9 @@ DESKTOP: Mapping[str, Settings] = {
     "none": {},
     "rle": {
         "ppo.learning_rate": DESKTOP_PPO["ppo.learning_rate"],
-        "network.value_hidden": (64, 64, 64),
-        "network.value_backbone": 2,
+        # As deep as PPO's, with which a third layer slows learning down, and wider, for z and two heads.
+        "network.value_hidden": (128, 64),
+        "network.value_backbone": 1,
         "rle.feature_hidden": None,
         # At most one z per episode; the paper's 16 steps are a whole rollout of its own.
         "rle.resample_every": 1000,
@@ -186,7 +187,7 @@ DESKTOP: Mapping[str, Settings] = {
     "noisy": {},
     "white-noise": {
         "ppo.learning_rate": DESKTOP_PPO["ppo.learning_rate"],
-        "network.value_hidden": (64, 64, 64),
+        "network.value_hidden": (128, 64),
     },
 }
 

@@ -200,6 +200,8 @@ def _say(key: str, value: Any) -> str:
         return f"φ follows V (τ={value})" if value else "φ frozen"
     if key == "rle.feature_hidden" and value is None:
         return "φ in V's shape"
+    if key == "rle.feature_hidden" and not value:
+        return "φ linear"
     if isinstance(value, bool):
         return name if value else f"no {name}"
     if isinstance(value, list):

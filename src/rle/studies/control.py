@@ -22,11 +22,13 @@ NINE = tuple(f"control/{name}" for name in TASKS)
 PPO_UNSCALED = Method("ppo-unscaled-reward", "none", {"scale_reward": False, "reward_clip": None})
 
 
-def _studies(preset: str, suffix: str, shallow: int, other_ppo: Method) -> Iterator[Study]:
+def _studies(
+    preset: str, suffix: str, shallow: tuple[int, ...], other_ppo: Method
+) -> Iterator[Study]:
     """The three studies with the numbers of `preset`, each run as long as it says.
 
-    `shallow` is the width of the one hidden layer that the shallow φ keeps; `other_ppo` is PPO with
-    the reward scaled if the preset's is not, and the other way round.
+    `shallow` are the hidden layers that the shallow φ keeps; `other_ppo` is PPO with the reward scaled
+    if the preset's is not, and the other way round.
     """
 
     def study(name: str, description: str, *methods: Method) -> Study:
@@ -36,9 +38,9 @@ def _studies(preset: str, suffix: str, shallow: int, other_ppo: Method) -> Itera
     yield study("control9", "the paper's main comparison", RLE, PPO, other_ppo, RND)
     yield study(
         "control9-phi",
-        "φ in the value network's shape against one with a single hidden layer",
+        "φ in the shape of the value network's backbone against one with fewer layers",
         RLE,
-        rle_with("shallow-features", feature_hidden=(shallow,)),
+        rle_with("shallow-features", feature_hidden=shallow),
         PPO,
     )
     yield study(
@@ -47,7 +49,7 @@ def _studies(preset: str, suffix: str, shallow: int, other_ppo: Method) -> Itera
 
 
 CONTROL_STUDIES = (
-    *_studies("paper", "", 512, PPO_SCALED),
-    # There the reward of every method is scaled.
-    *_studies("desktop", "-desktop", 64, PPO_UNSCALED),
+    *_studies("paper", "", (512,), PPO_SCALED),
+    # There the reward of every method is scaled, and the backbone has a single layer.
+    *_studies("desktop", "-desktop", (), PPO_UNSCALED),
 )
