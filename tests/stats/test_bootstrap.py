@@ -138,6 +138,8 @@ def test_a_single_run_has_no_interval_and_says_why() -> None:
     for pair in ((scores, rival), (rival, scores)):
         assert stats.probability_of_improvement_interval(*pair).low is None
         assert stats.aggregate_difference_interval(stats.mean, *pair).low is None
+    same = stats.probability_of_improvement_interval(scores, scores)
+    assert same.note.count("No interval") == 1
     band = stats.performance_profile_band(scores, [0.0, 2.5])
     np.testing.assert_array_equal(band.point, [1.0, 0.25])
     assert np.isnan(band.low).all()

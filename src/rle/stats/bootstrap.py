@@ -102,7 +102,7 @@ def interval(
     reasons = [why_no_interval(sample.values, sample.tasks) for sample in samples]
     if any(reasons):
         point = float(statistic(*values))
-        note = " ".join(filter(None, [*reasons, *notes]))
+        note = " ".join(dict.fromkeys(filter(None, [*reasons, *notes])))
         return Interval(point, None, None, bootstrap.level, "none", 0, note)
     limits = confidence_limits(statistic, values, bootstrap, bounds)
     point, low, high = float(limits.point), float(limits.low), float(limits.high)
