@@ -52,6 +52,15 @@ def test_peer_trains_the_same_batches(task: str) -> None:
     assert measured.steps == config.batch_size
 
 
+def test_shares_are_those_of_the_median_round() -> None:
+    rounds = [
+        Round(100, 1.0, {"learning": 0.5, "rest": 0.5}),
+        Round(20, 2.0, {"learning": 1.9, "rest": 0.1}),  # It compiled something.
+        Round(180, 2.0, {"learning": 0.8, "rest": 1.2}),
+    ]
+    assert Rates("rle", rounds).shares() == "learning 40%, rest 60%"
+
+
 def test_hours_of_a_study_come_from_the_suites_last_measurement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -45,12 +45,13 @@ class Rates:
         return sum(m.core_seconds for m in measured) / sum(m.seconds for m in measured)
 
     def shares(self) -> str:
-        """Where its time went, in words."""
-        seconds = sum(measured.seconds for measured in self.rounds)
-        parts = self.rounds[0].shares
+        """Where the time of its median round went, in words.
+
+        Not that of all rounds: in one of them something may have been compiled.
+        """
+        typical = min(self.rounds, key=lambda measured: abs(measured.rate - self.median))
         return ", ".join(
-            f"{part} {sum(measured.shares[part] for measured in self.rounds) / seconds:.0%}"
-            for part in parts
+            f"{part} {seconds / typical.seconds:.0%}" for part, seconds in typical.shares.items()
         )
 
 
