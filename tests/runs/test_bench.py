@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rle.runs.bench import Rates, _table
+from rle.presets import preset_config
+from rle.runs.bench import Rates, _shows_images, _table
 from rle.runs.contenders import OurContender, Round
 from rle.runs.peer import PeerContender
 from rle.runs.rates import RecordedRate, record_rate, recorded_rate
@@ -29,6 +30,19 @@ def test_table_has_medians_of_ratios_within_rounds() -> None:
     assert rle.split() == ["rle", "30", "20", "60", "1.00x", "1.00", "GB"]
     assert peer.split() == ["peer", "10", "10", "60", "2.00x", "4.00", "GB"]
     assert "learning 75%, rest 25%" in table
+
+
+@pytest.mark.parametrize(
+    ("task", "images"),
+    [
+        ("atari/Pong", True),
+        ("envpool/MyWayHome-v1", True),
+        ("envpool/Ant-v5", False),
+        ("fourroom", False),
+    ],
+)
+def test_what_shows_images_is_told_by_what_it_shows(task: str, images: bool) -> None:
+    assert _shows_images(preset_config(task, "none")) is images
 
 
 @pytest.mark.parametrize("task", ["fourroom", "atari"])

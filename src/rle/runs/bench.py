@@ -8,6 +8,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
+
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.learn.compilation import compiler_available
@@ -16,7 +18,7 @@ from rle.presets import preset_config
 from rle.runs.contenders import OurContender, Round, serve
 from rle.runs.rates import RecordedRate, record_rate
 from rle.settings import replace
-from rle.tasks.registry import check_task_name
+from rle.tasks.registry import make_task
 
 PEER = "Stable-Baselines3 PPO"
 
@@ -70,11 +72,10 @@ def bench(
     Contenders take turns, round by round, because the speed of a shared machine drifts; the ratios
     are medians over rounds of the ratio within a round.
     """
-    check_task_name(task)
-    images = task.startswith("atari/")
-    compile_setting = "on" if compiler_available() and not images else "off"
     changes = dict(settings or {})
     shared = {name: value for name, value in changes.items() if not name.startswith("rle.")}
+    images = _shows_images(replace(preset_config(task, "none", preset), shared))
+    compile_setting = "on" if compiler_available() and not images else "off"
     ours = {
         explore: replace(preset_config(task, explore, preset), {"compile": compile_setting, **own})
         for explore, own in (("rle", changes), ("none", shared))
@@ -98,6 +99,15 @@ def bench(
         record_rate(task, ours["rle"].preset, rate)
     threads = ours["rle"].threads or cores()
     return _table(task, measured, threads, peer_missing=peer and not has_peer)
+
+
+def _shows_images(config: RunConfig) -> bool:
+    """Whether the task's agents see images: slow enough for few rounds, and nothing to compile."""
+    task = make_task(config.task, config.environment, torch.device("cpu"))
+    try:
+        return task.spec.is_image
+    finally:
+        task.close()
 
 
 def _measure(
