@@ -191,6 +191,15 @@ def test_desktop_is_the_default(explore: str) -> None:
     plain = control("Ant", "none", "desktop")
     assert config.ppo == plain.ppo
     assert config.environment == plain.environment
+    assert config.network.policy_hidden == plain.network.policy_hidden
+    assert config.network.value_hidden == plain.network.value_hidden
+
+
+def test_on_a_few_cores_z_lasts_a_rollout_as_in_the_paper() -> None:
+    for preset in ("paper", "desktop"):
+        config = control("Ant", "rle", preset)
+        assert config.rle is not None
+        assert config.rle.resample_every == config.ppo.rollout_steps
 
 
 def test_elsewhere_the_default_is_the_papers() -> None:

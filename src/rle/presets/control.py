@@ -173,22 +173,19 @@ DESKTOP: Mapping[str, Settings] = {
     "none": {},
     "rle": {
         "ppo.learning_rate": DESKTOP_PPO["ppo.learning_rate"],
-        # As deep as PPO's, with which a third layer slows learning down, and wider, for z and two heads.
-        "network.value_hidden": (128, 64),
+        # PPO's, with which a third layer slows learning down; z joins before the last.
+        "network.value_hidden": DESKTOP_PPO["network.value_hidden"],
         "network.value_backbone": 1,
         "rle.feature_hidden": None,
-        # At most one z per episode; the paper's 16 steps are a whole rollout of its own.
-        "rle.resample_every": 1000,
+        # A rollout, as in the paper: what is learned from the same few z for longer fits their noise.
+        "rle.resample_every": DESKTOP_PPO["ppo.rollout_steps"],
         # What the paper's eight gradient steps of an iteration add up to, at 0.005 each.
         "rle.feature_update_rate": 0.04,
         "rle.feature_update": "iteration",
     },
     "rnd": {"rnd.value_coefficient": 0.5, "rnd.warmup_rollouts": 10},
     "noisy": {},
-    "white-noise": {
-        "ppo.learning_rate": DESKTOP_PPO["ppo.learning_rate"],
-        "network.value_hidden": (128, 64),
-    },
+    "white-noise": {key: DESKTOP_PPO[key] for key in ("ppo.learning_rate", "network.value_hidden")},
 }
 
 
