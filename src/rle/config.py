@@ -83,7 +83,7 @@ class EnvironmentConfig:
     observation_clip: float = 10.0
     """Standardised observations are clipped to plus or minus this."""
     engine_threads: int = 0
-    """Threads of the environment engine (EnvPool); 0 takes one per core."""
+    """Threads of the environment engine; 0 takes one per core."""
     full_action_space: bool = True
     """All 18 actions of the console rather than those the game uses (atari/ tasks only)."""
     television: tuple[int, int] = (12, 37)

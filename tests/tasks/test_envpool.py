@@ -58,6 +58,21 @@ def test_minigrid_trains(explore: str) -> None:
     train_an_iteration(MINIGRID, explore)
 
 
+@pytest.mark.parametrize(
+    ("share", "chosen", "threads", "pinned"),
+    [("4", 0, 4, True), ("2", 0, 2, False), ("4", 3, 3, False), ("4", 4, 4, False)],
+)
+def test_threads_keep_to_cores_only_where_no_other_run_has_a_share(
+    share: str, chosen: int, threads: int, pinned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.setenv("RLE_CORES", share)
+    config = EnvironmentConfig(num_envs=16, engine_threads=chosen)
+    options = EnvPoolTask("Ant-v5", config, torch.device("cpu"))._options
+    assert options["num_threads"] == threads
+    assert options["thread_affinity_offset"] == (0 if pinned else -1)
+
+
 def test_procgen_trains() -> None:
     try:
         make(PROCGEN)
@@ -141,4 +156,4 @@ def test_a_game_for_several_players_is_refused() -> None:
 def test_images_are_not_normalised() -> None:
     config = EnvironmentConfig(num_envs=2, engine_threads=1, normalise_observations=True)
     with pytest.raises(UsageError, match="shows images"):
-        make_task(f"envpool/{PROCGEN}", config, torch.device("cpu"))
+        make_task("atari/Pong", config, torch.device("cpu"))
