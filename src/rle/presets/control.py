@@ -177,7 +177,7 @@ DESKTOP: Mapping[str, Settings] = {
         "network.value_hidden": DESKTOP_PPO["network.value_hidden"],
         "network.value_backbone": 1,
         "rle.feature_hidden": None,
-        # A rollout, as in the paper: what is learned from the same few z for longer fits their noise.
+        # A rollout, as in the paper; with a z for a whole episode an ant learned half as much.
         "rle.resample_every": DESKTOP_PPO["ppo.rollout_steps"],
         # What the paper's eight gradient steps of an iteration add up to, at 0.005 each.
         "rle.feature_update_rate": 0.04,
