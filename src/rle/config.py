@@ -107,6 +107,8 @@ class NetworkConfig:
     activation: Activation = "tanh"
     latent_encoder: tuple[int, ...] = ()
     """Vectors only: layers that z passes before it joins the others; none leaves it as it is."""
+    policy_latent_scale: float = 1.0
+    """Vectors only: the policy sees z, or what the encoder makes of it, times this."""
     value_backbone: int = 0
     """Vectors only: how many value layers see the observation alone, before z joins; RLE's φ follows
     them. 0 lets z join the observation, and φ follow all layers."""
@@ -128,6 +130,7 @@ class NetworkConfig:
             "layers: z needs one of them after the backbone, so give a longer value-hidden or a "
             "smaller value-backbone.",
         )
+        _require_positive("policy-latent-scale", self.policy_latent_scale)
         _require_positive("initial-action-deviation", self.initial_action_deviation)
         _require_choice("activation", self.activation, ("tanh", "relu", "elu"))
         _require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))

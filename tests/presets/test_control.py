@@ -202,6 +202,12 @@ def test_on_a_few_cores_z_lasts_a_rollout_as_in_the_paper() -> None:
         assert config.rle.resample_every == config.ppo.rollout_steps
 
 
+def test_on_a_few_cores_the_policy_sees_less_of_z() -> None:
+    for preset in ("paper", "released"):
+        assert control("Ant", "rle", preset).network.policy_latent_scale == 1
+    assert control("Ant", "rle", "desktop").network.policy_latent_scale == 0.1
+
+
 def test_elsewhere_the_default_is_the_papers() -> None:
     for task in ("fourroom", "atari/Pong", "gym/CartPole-v1"):
         assert preset_config(task, "rle") == preset_config(task, "rle", "paper")

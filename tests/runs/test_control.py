@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -100,6 +101,18 @@ def test_the_peer_plays_the_same_task_with_the_same_sizes(name: str) -> None:
     torch.testing.assert_close(agent.policy.log_std.exp().mean().item(), 0.37, atol=0.01, rtol=0)
     assert contender.run(0.001).steps >= config.batch_size
     ours.task.close()
+
+
+def test_the_peer_counts_episodes_and_tells_time_limits_from_ends() -> None:
+    agent = PeerContender(control_config("none", "Cartpole", time_limit=5), warm_up=2)._agent
+    # EnvPool's reset is a call of its own, which the peer takes for a sixth step.
+    assert {episode["l"] for episode in agent.ep_info_buffer} == {5, 6}
+    environment = agent.get_env()
+    environment.reset()
+    for _ in range(5):
+        _, _, done, infos = environment.step(np.zeros((environment.num_envs, 1), np.float32))
+    assert done.all()
+    assert all(info["TimeLimit.truncated"] for info in infos)
 
 
 def test_our_rounds_tell_the_environments_share() -> None:

@@ -46,8 +46,9 @@ class ActorCritic(nn.Module, ABC):
 class VectorActorCritic(ActorCritic):
     """Separate policy and value MLPs; the strategy's latent input is concatenated.
 
-    The policy sees it beside the observation. So does the value network, unless it has a backbone:
-    then the backbone sees the observation alone, and the latent joins what comes out of it.
+    The policy sees it beside the observation, scaled as asked. So does the value network, unscaled,
+    unless it has a backbone: then the backbone sees the observation alone, and the latent joins what
+    comes out of it.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class VectorActorCritic(ActorCritic):
             if encoded
             else None
         )
+        self._policy_latent_scale = config.policy_latent_scale
 
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
         return self._policy(observation, self._encode(latent))
@@ -108,6 +110,8 @@ class VectorActorCritic(ActorCritic):
         return self.latent_encoder(latent)
 
     def _policy(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
+        if encoded is not None and self._policy_latent_scale != 1:
+            encoded = self._policy_latent_scale * encoded
         output = self.policy_head(self.policy_body(_join(observation, encoded)))
         if self.log_deviation is not None:
             output = torch.cat([output, self.log_deviation.expand_as(output)], -1)

@@ -176,6 +176,9 @@ DESKTOP: Mapping[str, Settings] = {
         # PPO's, with which a third layer slows learning down; z joins before the last.
         "network.value_hidden": DESKTOP_PPO["network.value_hidden"],
         "network.value_backbone": 1,
+        # Sixteen environments follow sixteen z: much of what their advantages seem to say about z is
+        # chance, and a policy that sees little of z learns little of it.
+        "network.policy_latent_scale": 0.1,
         "rle.feature_hidden": None,
         # A rollout, as in the paper; with a z for a whole episode an ant learned half as much.
         "rle.resample_every": DESKTOP_PPO["ppo.rollout_steps"],

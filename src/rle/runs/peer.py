@@ -12,7 +12,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import VecEnv, VecNormalize
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rle.config import NetworkConfig, RunConfig
 from rle.machine import cores
@@ -91,7 +91,8 @@ def _engine(config: RunConfig) -> VecEnv:
     task = make_task(config.task, plain, torch.device("cpu"))
     assert isinstance(task, EnvPoolTask)
     task.reset(config.seed)
-    return PoolEnv(task)
+    # Scores and lengths of episodes, which ours counts too; `make_vec_env` does it by itself.
+    return VecMonitor(PoolEnv(task))
 
 
 class PoolEnv(VecEnv):
@@ -124,6 +125,7 @@ class PoolEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in done]
         for index in np.flatnonzero(done):
             infos[index]["terminal_observation"] = observed[index]
+            infos[index]["TimeLimit.truncated"] = bool(truncated[index] and not terminated[index])
         return observed, reward, done, infos
 
     def close(self) -> None:
