@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rle.config import nearest
+from rle.checks import nearest
 from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.settings import changed, from_dict, replace, to_dict

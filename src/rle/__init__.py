@@ -11,7 +11,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from rle import explore, studies, tasks
-from rle.config import RunConfig, nearest
+from rle.checks import nearest
+from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.runs import RunDirectory, evaluate, resume, train, train_config

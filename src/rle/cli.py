@@ -14,7 +14,8 @@ from pathlib import Path
 import tyro
 
 import rle
-from rle.config import RunConfig, nearest
+from rle.checks import nearest
+from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.runs.clip import score_text
 from rle.settings import changed, locate, shortest_name

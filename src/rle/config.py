@@ -6,14 +6,19 @@ live in `presets`; the defaults here are placeholders for programs that build a 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import tyro
 
-from rle.errors import UsageError
+from rle.checks import (
+    require,
+    require_choice,
+    require_fraction,
+    require_layers,
+    require_not_negative,
+    require_positive,
+)
 
 Activation = Literal["tanh", "relu", "elu"]
 LatentLaw = Literal["sphere", "uniform", "normal"] | str
@@ -25,47 +30,6 @@ _BARE_NAMES: Any = tyro.conf.OmitArgPrefixes
 """On the command line the section's name is left out: --learning-rate, not --ppo.learning-rate."""
 _CHOSEN_BEFORE: Any = tyro.conf.Suppress
 """These choose the defaults of all others, so the command line reads them first, by itself."""
-
-
-def require(condition: bool, message: str) -> None:
-    """Raise `UsageError(message)` unless `condition` holds."""
-    if not condition:
-        raise UsageError(message)
-
-
-def nearest(name: str, choices: Iterable[str]) -> str:
-    """A sentence fragment that suggests the closest of `choices`, or lists them all."""
-    choices = list(choices)
-    # "the nearest name" must also be found inside long ids, hence the low cutoff.
-    close = difflib.get_close_matches(name, choices, n=1, cutoff=0.4)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    listed = ", ".join(choices[:12]) + (", ..." if len(choices) > 12 else "")
-    return f"choose one of: {listed}."
-
-
-def _require_choice(label: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise UsageError(f"{label} is {value!r}: {nearest(value, choices)}")
-
-
-def _require_positive(label: str, value: float) -> None:
-    require(value > 0, f"{label} is {value}: give a number above 0.")
-
-
-def _require_not_negative(label: str, value: float) -> None:
-    require(value >= 0, f"{label} is {value}: give 0 or a number above it.")
-
-
-def _require_fraction(label: str, value: float) -> None:
-    require(0 <= value <= 1, f"{label} is {value}: give a number from 0 to 1.")
-
-
-def _require_layers(label: str, sizes: tuple[int, ...]) -> None:
-    require(
-        all(size > 0 for size in sizes),
-        f"{label} is {list(sizes)}: every layer needs at least one unit.",
-    )
 
 
 @dataclass(frozen=True)
@@ -90,12 +54,12 @@ class EnvironmentConfig:
     """Top-left cell (row, column) of the 2 x 2 noisy television (fourroom-noisytv only)."""
 
     def __post_init__(self) -> None:
-        _require_positive("num-envs", self.num_envs)
+        require_positive("num-envs", self.num_envs)
         if self.time_limit is not None:
-            _require_positive("time-limit", self.time_limit)
-        _require_positive("observation-clip", self.observation_clip)
-        _require_not_negative("engine-threads", self.engine_threads)
-        _require_choice("autoreset", self.autoreset, ("next-step", "same-step"))
+            require_positive("time-limit", self.time_limit)
+        require_positive("observation-clip", self.observation_clip)
+        require_not_negative("engine-threads", self.engine_threads)
+        require_choice("autoreset", self.autoreset, ("next-step", "same-step"))
 
 
 @dataclass(frozen=True)
@@ -120,20 +84,20 @@ class NetworkConfig:
     """Images only: auto computes in bfloat16 where the hardware does, and else in float32."""
 
     def __post_init__(self) -> None:
-        _require_layers("policy-hidden", self.policy_hidden)
-        _require_layers("value-hidden", self.value_hidden)
-        _require_layers("latent-encoder", self.latent_encoder)
-        _require_layers("embedding", self.embedding)
+        require_layers("policy-hidden", self.policy_hidden)
+        require_layers("value-hidden", self.value_hidden)
+        require_layers("latent-encoder", self.latent_encoder)
+        require_layers("embedding", self.embedding)
         require(
             0 <= self.value_backbone < max(len(self.value_hidden), 1),
             f"value-backbone is {self.value_backbone} and value-hidden has {len(self.value_hidden)} "
             "layers: z needs one of them after the backbone, so give a longer value-hidden or a "
             "smaller value-backbone.",
         )
-        _require_positive("policy-latent-scale", self.policy_latent_scale)
-        _require_positive("initial-action-deviation", self.initial_action_deviation)
-        _require_choice("activation", self.activation, ("tanh", "relu", "elu"))
-        _require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
+        require_positive("policy-latent-scale", self.policy_latent_scale)
+        require_positive("initial-action-deviation", self.initial_action_deviation)
+        require_choice("activation", self.activation, ("tanh", "relu", "elu"))
+        require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
 
 
 @dataclass(frozen=True)
@@ -179,16 +143,16 @@ class PPOConfig:
             ("max-gradient-norm", self.max_gradient_norm),
             ("reward-scale", self.reward_scale),
         ):
-            _require_positive(label, value)
-        _require_fraction("discount", self.discount)
-        _require_fraction("gae-lambda", self.gae_lambda)
-        _require_not_negative("entropy-coefficient", self.entropy_coefficient)
-        _require_not_negative("value-coefficient", self.value_coefficient)
-        _require_not_negative("task-coefficient", self.task_coefficient)
+            require_positive(label, value)
+        require_fraction("discount", self.discount)
+        require_fraction("gae-lambda", self.gae_lambda)
+        require_not_negative("entropy-coefficient", self.entropy_coefficient)
+        require_not_negative("value-coefficient", self.value_coefficient)
+        require_not_negative("task-coefficient", self.task_coefficient)
         if self.micro_batch is not None:
-            _require_positive("micro-batch", self.micro_batch)
+            require_positive("micro-batch", self.micro_batch)
         if self.reward_clip is not None:
-            _require_positive("reward-clip", self.reward_clip)
+            require_positive("reward-clip", self.reward_clip)
 
 
 @dataclass(frozen=True)
@@ -234,17 +198,17 @@ class RLEConfig:
     """Rollouts of random actions that initialise the feature statistics."""
 
     def __post_init__(self) -> None:
-        _require_not_negative("rle.coefficient", self.coefficient)
-        _require_positive("rle.dimension", self.dimension)
-        _require_positive("rle.resample-every", self.resample_every)
-        _require_fraction("rle.discount", self.discount)
-        _require_fraction("rle.feature-update-rate", self.feature_update_rate)
-        _require_not_negative("rle.value-coefficient", self.value_coefficient)
-        _require_not_negative("rle.warmup-rollouts", self.warmup_rollouts)
-        _require_choice("rle.feature-update", self.feature_update, ("minibatch", "iteration"))
-        _require_choice("rle.feature-activation", self.feature_activation, ("tanh", "relu", "elu"))
+        require_not_negative("rle.coefficient", self.coefficient)
+        require_positive("rle.dimension", self.dimension)
+        require_positive("rle.resample-every", self.resample_every)
+        require_fraction("rle.discount", self.discount)
+        require_fraction("rle.feature-update-rate", self.feature_update_rate)
+        require_not_negative("rle.value-coefficient", self.value_coefficient)
+        require_not_negative("rle.warmup-rollouts", self.warmup_rollouts)
+        require_choice("rle.feature-update", self.feature_update, ("minibatch", "iteration"))
+        require_choice("rle.feature-activation", self.feature_activation, ("tanh", "relu", "elu"))
         if self.feature_hidden is not None:
-            _require_layers("rle.feature-hidden", self.feature_hidden)
+            require_layers("rle.feature-hidden", self.feature_hidden)
         require(
             self.feature_network is None or self.feature_update_rate == 0,
             "rle.feature-update-rate above 0 needs φ in the value network's shape: "
@@ -259,7 +223,7 @@ class RLEConfig:
             law: Any = self.law
             object.__setattr__(self, "law", f"{law.__module__}:{law.__qualname__}")
         if ":" not in self.law:
-            _require_choice("rle.law", self.law, ("sphere", "uniform", "normal"))
+            require_choice("rle.law", self.law, ("sphere", "uniform", "normal"))
 
 
 @dataclass(frozen=True)
@@ -285,16 +249,16 @@ class RNDConfig:
     value_coefficient: float = 0.5
 
     def __post_init__(self) -> None:
-        _require_not_negative("rnd.coefficient", self.coefficient)
-        _require_fraction("rnd.discount", self.discount)
-        _require_layers("rnd.predictor-hidden", self.predictor_hidden)
-        _require_layers("rnd.target-hidden", self.target_hidden)
-        _require_positive("rnd.outputs", self.outputs)
-        _require_positive("rnd.keep-fraction", self.keep_fraction)
-        _require_fraction("rnd.keep-fraction", self.keep_fraction)
-        _require_positive("rnd.observation-clip", self.observation_clip)
-        _require_not_negative("rnd.warmup-rollouts", self.warmup_rollouts)
-        _require_not_negative("rnd.value-coefficient", self.value_coefficient)
+        require_not_negative("rnd.coefficient", self.coefficient)
+        require_fraction("rnd.discount", self.discount)
+        require_layers("rnd.predictor-hidden", self.predictor_hidden)
+        require_layers("rnd.target-hidden", self.target_hidden)
+        require_positive("rnd.outputs", self.outputs)
+        require_positive("rnd.keep-fraction", self.keep_fraction)
+        require_fraction("rnd.keep-fraction", self.keep_fraction)
+        require_positive("rnd.observation-clip", self.observation_clip)
+        require_not_negative("rnd.warmup-rollouts", self.warmup_rollouts)
+        require_not_negative("rnd.value-coefficient", self.value_coefficient)
 
 
 @dataclass(frozen=True)
@@ -305,7 +269,7 @@ class NoisyConfig:
     """σ₀ of every weight and bias."""
 
     def __post_init__(self) -> None:
-        _require_not_negative("noisy.initial-deviation", self.initial_deviation)
+        require_not_negative("noisy.initial-deviation", self.initial_deviation)
 
 
 @dataclass(frozen=True)
@@ -315,7 +279,7 @@ class WhiteNoiseConfig:
     coefficient: float = 0.01
 
     def __post_init__(self) -> None:
-        _require_not_negative("white-noise.coefficient", self.coefficient)
+        require_not_negative("white-noise.coefficient", self.coefficient)
 
 
 @dataclass(frozen=True)
@@ -349,12 +313,12 @@ class RunConfig:
     white_noise: WhiteNoiseConfig | None = None
 
     def __post_init__(self) -> None:
-        _require_choice("preset", self.preset, ("paper", "released", "desktop"))
-        _require_choice("compile", self.compile, ("auto", "on", "off"))
-        _require_positive("total-steps", self.total_steps)
-        _require_positive("checkpoint-every", self.checkpoint_every)
-        _require_not_negative("threads", self.threads)
-        _require_not_negative("seed", self.seed)
+        require_choice("preset", self.preset, ("paper", "released", "desktop"))
+        require_choice("compile", self.compile, ("auto", "on", "off"))
+        require_positive("total-steps", self.total_steps)
+        require_positive("checkpoint-every", self.checkpoint_every)
+        require_not_negative("threads", self.threads)
+        require_not_negative("seed", self.seed)
         batch = self.batch_size
         require(
             batch % self.ppo.minibatches == 0,

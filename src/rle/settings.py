@@ -8,7 +8,8 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rle.config import RunConfig, nearest, require
+from rle.checks import nearest, require
+from rle.config import RunConfig
 from rle.errors import UsageError
 
 _BARE_SECTIONS = ("environment", "network", "ppo")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rle.config import nearest
+from rle.checks import nearest
 from rle.errors import UsageError
 
 LatentSampler = Callable[[tuple[int, ...], torch.Generator], Tensor]

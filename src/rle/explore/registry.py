@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from rle.config import RunConfig, nearest
+from rle.checks import nearest
+from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.explore.base import Strategy
 from rle.explore.mixture import Mixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rle.config import nearest
+from rle.checks import nearest
 from rle.errors import UsageError
 from rle.presets.tables import Settings, Tables
 

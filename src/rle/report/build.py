@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rle.config import require
+from rle.checks import require
 from rle.errors import UsageError
 from rle.report.latex import to_latex
 from rle.report.measures import TaskMeasures, measure_task

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rle.config import require
+from rle.checks import require
 from rle.errors import UsageError
 from rle.report.reading import last_lines, thinned_lines
 from rle.report.style import steps_text

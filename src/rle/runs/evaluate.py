@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from rle.config import require
+from rle.checks import require
 from rle.errors import UsageError
 from rle.randomness import derive_seed, generator
 from rle.runs.directory import RunDirectory, write_json

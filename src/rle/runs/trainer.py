@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.config import RunConfig, require
+from rle.checks import require
+from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.explore.registry import make_strategy
 from rle.learn.compilation import compiled, should_compile

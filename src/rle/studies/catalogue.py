@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rle.config import nearest
+from rle.checks import nearest
 from rle.errors import UsageError
 from rle.machine import cores
 from rle.presets import default_preset

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from typing import Any
 
-from rle.config import RunConfig, nearest
+from rle.checks import nearest
+from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.settings import replace

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from rle.config import RunConfig, require
+from rle.checks import require
+from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.machine import SHARE, cores
 from rle.runs.directory import CONFIG, RunDirectory, make_folder

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from rle.config import EnvironmentConfig, nearest
+from rle.checks import nearest
+from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.envpool import Array, EnvPoolTask
 

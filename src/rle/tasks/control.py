@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import torch
 
-from rle.config import EnvironmentConfig, nearest
+from rle.checks import nearest
+from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.machine import cores
 from rle.tasks import ballbalance

@@ -17,7 +17,8 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from rle.config import EnvironmentConfig, nearest, require
+from rle.checks import nearest, require
+from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.machine import cores
 from rle.randomness import derive_seed

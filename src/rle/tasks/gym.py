@@ -15,7 +15,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from torch import Tensor
 
-from rle.config import EnvironmentConfig, nearest
+from rle.checks import nearest
+from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.base import Picture, State, Step, Task, TaskSpec
 from rle.tasks.spaces import action_space_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from rle.config import EnvironmentConfig, nearest, require
+from rle.checks import nearest, require
+from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks import fourroom
 from rle.tasks.base import Task

@@ -1,0 +1,54 @@
+"""Checks of what users give, each with one sentence for when it fails."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from rle.errors import UsageError
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise `UsageError(message)` unless `condition` holds."""
+    if not condition:
+        raise UsageError(message)
+
+
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """A sentence fragment that suggests the closest of `choices`, or lists them all."""
+    choices = list(choices)
+    # "the nearest name" must also be found inside long ids, hence the low cutoff.
+    close = difflib.get_close_matches(name, choices, n=1, cutoff=0.4)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    listed = ", ".join(choices[:12]) + (", ..." if len(choices) > 12 else "")
+    return f"choose one of: {listed}."
+
+
+def require_choice(label: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise `UsageError` with the nearest of `choices` unless `value` is one of them."""
+    if value not in choices:
+        raise UsageError(f"{label} is {value!r}: {nearest(value, choices)}")
+
+
+def require_positive(label: str, value: float) -> None:
+    """Raise `UsageError` unless `value` is above 0."""
+    require(value > 0, f"{label} is {value}: give a number above 0.")
+
+
+def require_not_negative(label: str, value: float) -> None:
+    """Raise `UsageError` unless `value` is 0 or above it."""
+    require(value >= 0, f"{label} is {value}: give 0 or a number above it.")
+
+
+def require_fraction(label: str, value: float) -> None:
+    """Raise `UsageError` unless `value` lies in [0, 1]."""
+    require(0 <= value <= 1, f"{label} is {value}: give a number from 0 to 1.")
+
+
+def require_layers(label: str, sizes: tuple[int, ...]) -> None:
+    """Raise `UsageError` unless every layer has a unit."""
+    require(
+        all(size > 0 for size in sizes),
+        f"{label} is {list(sizes)}: every layer needs at least one unit.",
+    )
