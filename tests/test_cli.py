@@ -157,6 +157,7 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("study demo --seeds 0", "seeds is 0"),
         ("bench nothing-like-it", "no task"),
         ("bench fourroom --preset desktop", "is for control/ and atari/ tasks"),
+        ("bench fourroom --seconds 0", "seconds is 0"),
         ("bench fourroom --epoch 3", "did you mean 'epochs'?"),
         ("list everything", "no list of 'everything'"),
         ("study demo --total-steps 0", "total-steps is 0"),

@@ -198,18 +198,24 @@ def _list(arguments: Sequence[str]) -> None:
 
 
 def _bench(arguments: Sequence[str]) -> None:
-    """Speed on this machine: rle bench [TASK] [--preset P] [any setting]"""
+    """Speed on this machine: rle bench [TASK] [--preset P] [--seconds S] [any setting]"""
     parser = _parser(
         "bench",
         "Measure training speed, with a peer beside it if installed; settings as in `rle train`.",
     )
     parser.add_argument("task", nargs="?", default="fourroom")
     parser.add_argument("--preset", default=None, help="as in `rle train`")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=2.0,
+        help="of each round at least; longer ones scatter less",
+    )
     known, rest = parser.parse_known_args(arguments)
     rle.tasks.check_task_name(known.task)
     default = rle.preset_config(known.task, "rle", known.preset)
     settings = changed(default, _settings(default, rest))
-    print(rle.bench(known.task, settings, known.preset))
+    print(rle.bench(known.task, settings, known.preset, known.seconds))
 
 
 VERBS: dict[str, Callable[[Sequence[str]], None]] = {

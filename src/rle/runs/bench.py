@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from rle.checks import require_positive
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.learn.compilation import compiler_available
@@ -67,11 +68,12 @@ def bench(
     """Measure `rle`, `none` and the peer in turns, each in its own process; returns a table.
 
     `preset` None is the task's default. `settings` changes it by name, as in `train`; those of RLE are
-    RLE's alone.
+    RLE's alone. Rounds last at least `seconds`.
 
     Contenders take turns, round by round, because the speed of a shared machine drifts; the ratios
     are medians over rounds of the ratio within a round.
     """
+    require_positive("seconds", seconds)
     changes = dict(settings or {})
     shared = {name: value for name, value in changes.items() if not name.startswith("rle.")}
     images = _shows_images(replace(preset_config(task, "none", preset), shared))
