@@ -296,14 +296,3 @@ def test_warm_up_leaves_no_trace_in_the_environment() -> None:
     trainer.start()
     assert float(trainer.task.artefacts()["visits"].sum()) == 0
     torch.testing.assert_close(trainer._observation, torch.ones(8, 2))
-
-
-@pytest.mark.parametrize(
-    ("task_coefficient", "scale", "warned"),
-    [(0.0, 0.1, True), (0.0, 1.0, False), (1.0, 0.1, False)],
-)
-def test_without_a_reward_a_policy_that_hardly_sees_z_is_warned_of(
-    task_coefficient: float, scale: float, warned: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    make_strategy(task_coefficient=task_coefficient, policy_latent_scale=scale)
-    assert ("--policy-latent-scale 1" in caplog.text) == warned

@@ -7,8 +7,6 @@ FourRoom and Atari. Policy and value see z.
 
 from __future__ import annotations
 
-import logging
-
 import torch
 from torch import Tensor, nn
 
@@ -23,8 +21,6 @@ from rle.nets.images import UNIT_SCALE, ImageBody
 from rle.nets.layers import MLP
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.tasks.base import State, Step, TaskSpec
-
-logger = logging.getLogger(__name__)
 
 NORM_EPSILON = 1e-8
 """Keeps a feature of norm zero from becoming NaN."""
@@ -270,12 +266,6 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
         raise UsageError("explore is 'rle' but the configuration has no rle settings.")
     features: nn.Module
     network = config.network
-    if config.ppo.task_coefficient == 0 and network.policy_latent_scale < 1:
-        logger.warning(
-            "the task pays nothing and the policy sees z only times %g, too little to follow it soon: "
-            "--policy-latent-scale 1 lets it see all of z",
-            network.policy_latent_scale,
-        )
     source = generator(config.seed, "features")
     if settings.feature_network is not None:
         features = _own_features(settings, spec, config.seed)
