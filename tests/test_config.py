@@ -58,7 +58,7 @@ def test_what_changed_is_what_replace_takes() -> None:
 
 def test_iterations_cover_the_steps() -> None:
     config = replace(preset_config("fourroom", "none"), {"total_steps": 4097})
-    assert config.iterations == 2
+    assert config.rollouts == 2
 
 
 def test_nearest_suggests_or_lists() -> None:

@@ -291,7 +291,7 @@ class RunConfig:
     preset: Annotated[Preset, _CHOSEN_BEFORE] = "paper"
     seed: int = 0
     total_steps: int = 2_500_000
-    """Agent steps, over all environments."""
+    """Agent steps, over all environments, a strategy's warm-up included."""
     device: str = "cpu"
     """A PyTorch device, or auto: the GPU if there is one."""
     threads: int = 1
@@ -338,6 +338,9 @@ class RunConfig:
         return self.environment.num_envs * self.ppo.rollout_steps
 
     @property
-    def iterations(self) -> int:
-        """Rollouts of the whole run; the last may overshoot `total_steps` by less than a rollout."""
+    def rollouts(self) -> int:
+        """Rollouts of the whole run, a strategy's warm-up included.
+
+        The last may overshoot `total_steps` by less than a rollout.
+        """
         return -(-self.total_steps // self.batch_size)

@@ -276,7 +276,7 @@ class TestFeatures:
 
 
 def test_statistics_start_from_random_actions_and_change_only_between_rollouts() -> None:
-    trainer = Trainer(small_config("rle", task="fourroom"))
+    trainer = Trainer(small_config("rle", task="fourroom", rle__standardise=True))
     trainer.start()
     strategy = trainer.strategy
     # 8 environments x 16 steps of warm-up
@@ -292,7 +292,7 @@ def test_statistics_start_from_random_actions_and_change_only_between_rollouts()
 
 
 def test_warm_up_leaves_no_trace_in_the_environment() -> None:
-    trainer = Trainer(small_config("rle", task="fourroom"))
+    trainer = Trainer(small_config("rle", task="fourroom", rle__standardise=True))
     trainer.start()
     assert float(trainer.task.artefacts()["visits"].sum()) == 0
     torch.testing.assert_close(trainer._observation, torch.ones(8, 2))

@@ -18,9 +18,9 @@ def started(explore: str, **settings: object) -> Trainer:
 @pytest.mark.parametrize("strategy", ["rle", "rnd", "white_noise"])
 def test_coefficient_zero_is_ppo_bit_for_bit(strategy: str) -> None:
     explore = strategy.replace("_", "-")
-    # The rivals' reward scaling is part of their presets; PPO gets the same here.
-    silent = started(explore, **{f"{strategy}__coefficient": 0.0}, time_limit=20)
-    plain = started("none", scale_reward=True, time_limit=20)
+    # CartPole pays at every step: with a reward of zero, a coefficient would have nothing to change.
+    silent = started(explore, **{f"{strategy}__coefficient": 0.0}, task="gym/CartPole-v1")
+    plain = started("none", task="gym/CartPole-v1")
     for _ in range(4):
         silent.iterate()
         plain.iterate()
@@ -127,3 +127,22 @@ def test_compiled_update_agrees_with_the_plain_one() -> None:
     plain, _ = trainer.learner._gradients(batch, index, None)
     fast, _ = compiled(trainer.learner._gradients)(batch, index, None)
     torch.testing.assert_close(plain, fast, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("explore", "warm_up"), [("none", 0), ("rnd", 2), ("rle+rnd", 2)])
+def test_steps_of_the_warm_up_count(explore: str, warm_up: int) -> None:
+    """Eight rollouts of 128 steps in all, of which RND spends two on random actions."""
+    trainer = Trainer(small_config(explore))
+    trainer.start()
+    assert trainer.step == warm_up * 128
+    steps = []
+    while not trainer.done:
+        metrics, _ = trainer.iterate()
+        steps.append(metrics["step"])
+    assert steps == [128 * number for number in range(warm_up + 1, 9)]
+    assert steps[-1] == trainer.config.total_steps
+
+
+def test_a_run_that_would_be_all_warm_up_is_refused() -> None:
+    with pytest.raises(UsageError, match="warm-up of rnd alone takes 256"):
+        Trainer(small_config("rnd", total_steps=256))

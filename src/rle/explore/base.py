@@ -45,7 +45,9 @@ class Strategy:
     auxiliary: nn.Module | None = None
     """What the strategy trains beside the agent, with the agent's optimiser (RND: the predictor)."""
     warmup_rollouts: int = 0
-    """Rollouts of random actions shown to `warm_up` before training."""
+    """Rollouts of random actions shown to `warm_up` before training; they count as training steps."""
+    learns: bool = True
+    """Whether the agent is to learn from what happens; without, it only acts."""
 
     def linear(self, inputs: int, outputs: int) -> nn.Linear:
         """The layer used for the policy's last layer and for the value heads."""
@@ -67,6 +69,10 @@ class Strategy:
     def network_input(self, latent: Tensor | None) -> Tensor | None:
         """The part of a latent `[..., L]` that the networks see, `[..., input_size]`."""
         return None
+
+    def action(self, chosen: Tensor) -> Tensor:
+        """The actions to take, `[N, ...]`, where the policy chose `chosen`."""
+        return chosen
 
     def after_step(self, step: Step) -> Tensor | None:
         """Go on to the next step; returns bool `[N, K]`: which bonus returns end here (None: none)."""

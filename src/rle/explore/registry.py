@@ -11,6 +11,7 @@ from rle.explore.base import Strategy
 from rle.explore.mixture import Mixture
 from rle.explore.noisy import build_noisy
 from rle.explore.none import NoExploration
+from rle.explore.random_actions import build_random_actions
 from rle.explore.rle import build_rle
 from rle.explore.rnd import build_rnd
 from rle.explore.white_noise import build_white_noise
@@ -22,6 +23,7 @@ _BUILDERS = {
     "rnd": build_rnd,
     "noisy": build_noisy,
     "white-noise": build_white_noise,
+    "random": build_random_actions,
 }
 
 
@@ -33,6 +35,7 @@ def strategy_names() -> dict[str, str]:
         "rnd": "Random Network Distillation: a bonus where a fixed random network is hard to predict",
         "noisy": "NoisyNet: learned noise on the weights of the last layers",
         "white-noise": "N(0, 1) added to every reward: RLE without state or latent",
+        "random": "uniformly random actions, nothing learned: what chance alone explores",
     }
 
 
@@ -42,8 +45,10 @@ def check_strategy_name(name: str) -> None:
     for part in parts:
         if part not in _BUILDERS:
             raise UsageError(f"there is no strategy {part!r}: {nearest(part, _BUILDERS)}")
-    if len(parts) > 1 and (len(set(parts)) < len(parts) or "none" in parts):
-        raise UsageError(f"the mixture {name!r} must name different strategies other than none.")
+    if len(parts) > 1 and (len(set(parts)) < len(parts) or {"none", "random"} & set(parts)):
+        raise UsageError(
+            f"the mixture {name!r} must name different strategies other than none and random."
+        )
 
 
 def make_strategy(config: RunConfig, spec: TaskSpec, device: torch.device) -> Strategy:

@@ -43,7 +43,7 @@ def should_compile(config: RunConfig) -> bool:
                 "compile is on but no C++ compiler was found: install g++ or set --compile off."
             )
         return True
-    updates = config.iterations * config.ppo.epochs * config.ppo.minibatches
+    updates = config.rollouts * config.ppo.epochs * config.ppo.minibatches
     if updates < WORTHWHILE_UPDATES:
         return False
     if not compiler_available():

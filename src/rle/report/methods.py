@@ -21,6 +21,7 @@ STRATEGY_LABELS = {
     "rnd": "RND",
     "noisy": "NoisyNet",
     "white-noise": "White noise",
+    "random": "Random actions",
 }
 """What a strategy is called in figures; also the order in which methods are shown."""
 

@@ -98,7 +98,7 @@ def _play(agent: Trainer, episodes: int, greedy: bool, seed: int) -> list[Episod
         noise = distribution.draw_noise((num_envs,), source).to(agent.device)
         output = network.policy(observation, strategy.network_input(strategy.latent()))
         action = distribution.mode(output) if greedy else distribution.sample(output, noise)
-        outcome = task.step(action)
+        outcome = task.step(strategy.action(action))
         strategy.after_step(outcome)
         observation = outcome.observation
         over = outcome.episode_over
@@ -129,10 +129,13 @@ def trajectories(
     observation = task.reset(derive_seed(seed, "trajectories"))
     seen = [observation]
     task.draw(steps)
+    agent.strategy.serve(count)
+    agent.strategy.draw(steps)
     noise = agent.distribution.draw_noise((steps, count), source).to(agent.device)
     for row_noise in noise.unbind(0):
         output = agent.network.policy(observation, agent.strategy.network_input(latents))
-        outcome = task.step(agent.distribution.sample(output, row_noise))
+        chosen = agent.distribution.sample(output, row_noise)
+        outcome = task.step(agent.strategy.action(chosen))
         seen.append(outcome.next_observation)
         observation = outcome.observation
     return task, torch.stack(seen)

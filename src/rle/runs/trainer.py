@@ -66,6 +66,14 @@ class Trainer:
             f"{config.environment.num_envs}: set num-envs to the task's.",
         )
         self.strategy = make_strategy(config, spec, self.device)
+        self.iterations = config.rollouts - self.strategy.warmup_rollouts
+        """Iterations of the whole run: what the warm-up leaves of its rollouts."""
+        require(
+            self.iterations > 0,
+            f"total-steps is {config.total_steps}, and the warm-up of {config.explore} alone takes "
+            f"{self.strategy.warmup_rollouts * config.batch_size}: give more steps, or a smaller "
+            "warmup-rollouts.",
+        )
         self.distribution = distribution_for(spec.action_space)
         heads = 1 + sum(stream.separate for stream in self.strategy.streams)
         self.network = make_actor_critic(
@@ -111,13 +119,13 @@ class Trainer:
 
     @property
     def step(self) -> int:
-        """Agent steps made."""
-        return self.iteration * self.config.batch_size
+        """Agent steps made, those of the warm-up included: every step in the task counts."""
+        return (self.strategy.warmup_rollouts + self.iteration) * self.config.batch_size
 
     @property
     def done(self) -> bool:
         """Whether the run has made all its steps."""
-        return self.iteration >= self.config.iterations
+        return self.iteration >= self.iterations
 
     def start(self) -> None:
         """Begin a new run: let the strategy warm up, then start every environment afresh."""
@@ -147,8 +155,21 @@ class Trainer:
 
     def iterate(self) -> tuple[dict[str, Any], list[Episode]]:
         """One rollout and one update; returns the iteration's metrics and finished episodes."""
-        self.learner.set_progress(self.iteration / self.config.iterations)
+        self.learner.set_progress(self.iteration / self.iterations)
         self.collect()
+        metrics = self._learn() if self.strategy.learns else {}
+        self.iteration += 1
+        rollout = self.rollout
+        finished = self.episodes.take(rollout.score, rollout.episode_over, rollout.real)
+        recent = self.episodes.recent
+        summary: dict[str, Any] = {"iteration": self.iteration, "step": self.step}
+        summary["episodes"] = len(finished)
+        if recent:
+            summary["score"] = sum(recent) / len(recent)
+        return summary | metrics | self.task.measures(), finished
+
+    def _learn(self) -> dict[str, float]:
+        """One update on the rollout; returns what it and the strategy measured."""
         batch, metrics = self.learner.prepare(self.rollout, self.strategy)
         metrics |= self.learner.update(batch, self.rollout, self.strategy)
         metrics |= self.strategy.metrics()
@@ -159,15 +180,7 @@ class Trainer:
             self._observation,
             self.strategy.latent(),
         )
-        self.iteration += 1
-        rollout = self.rollout
-        finished = self.episodes.take(rollout.score, rollout.episode_over, rollout.real)
-        recent = self.episodes.recent
-        summary: dict[str, Any] = {"iteration": self.iteration, "step": self.step}
-        summary["episodes"] = len(finished)
-        if recent:
-            summary["score"] = sum(recent) / len(recent)
-        return summary | metrics | self.task.measures(), finished
+        return metrics
 
     @torch.no_grad()
     def collect(self) -> None:
@@ -201,7 +214,8 @@ class Trainer:
         rows = []
         for row_noise in noise.unbind(0):
             latent = self.strategy.latent()
-            output, values, action = self._choose(observation, latent, row_noise)
+            output, values, chosen = self._choose(observation, latent, row_noise)
+            action = self.strategy.action(chosen)
             step = self.task.step(action)
             cut = self.strategy.after_step(step)
             rows.append(
