@@ -32,22 +32,26 @@ def shared_numbers(config: RunConfig) -> None:
     assert config.network.activation == "tanh"
 
 
-@pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy", "white-noise"])
+@pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy", "white-noise", "random"])
 def test_ppo_rows_hold_for_every_method(task: str, explore: str) -> None:
     shared_numbers(preset_config(task, explore))
 
 
-@pytest.mark.parametrize("explore", ["none", "rle", "rnd", "white-noise"])
-def test_entropy_row(task: str, explore: str) -> None:
-    assert preset_config(task, explore).ppo.entropy_coefficient == 0.01
+@pytest.mark.parametrize("explore", ["rle", "rnd", "noisy", "white-noise", "random"])
+def test_every_method_learns_as_ppo_does(task: str, explore: str) -> None:
+    """The table has one set of PPO's numbers, entropy among them, and no scaling of the reward."""
+    ppo = preset_config(task, "none").ppo
+    assert preset_config(task, explore).ppo == ppo
+    assert ppo.entropy_coefficient == 0.01
+    assert ppo.scale_reward is False
+    assert ppo.reward_scale == 1.0
+    assert ppo.reward_clip is None
 
 
 def test_noisynet_rows(task: str) -> None:
     config = preset_config(task, "noisy")
     assert config.noisy is not None
     assert config.noisy.initial_deviation == 0.017
-    # "set to 0 as recommended by Fortunato et al."
-    assert config.ppo.entropy_coefficient == 0.0
 
 
 def test_rnd_rows(task: str) -> None:
@@ -60,6 +64,16 @@ def test_rnd_rows(task: str) -> None:
     assert (*config.rnd.target_hidden, config.rnd.outputs) == (64, 256)
 
 
+def test_no_method_gets_more_than_one_rollout_of_warm_up(task: str) -> None:
+    for explore in ("none", "rle", "rnd", "noisy", "white-noise", "random"):
+        assert Trainer(preset_config(task, explore)).strategy.warmup_rollouts <= 1
+
+
+def test_both_bonuses_are_scaled_alike(task: str) -> None:
+    assert preset_config(task, "rle").rle.scale_bonus is True
+    assert preset_config(task, "rnd").rnd.scale_bonus is True
+
+
 def test_rle_rows(task: str) -> None:
     config = preset_config(task, "rle")
     assert config.rle is not None
@@ -70,7 +84,9 @@ def test_rle_rows(task: str) -> None:
     assert config.rle.feature_activation == "relu"
     assert config.rle.resample_every == 128
     assert config.rle.law == "sphere"
+    # F(s, z) = φ(s) / ‖φ(s)‖ · z, in [-1, 1].
     assert config.rle.unit_norm is True
+    assert config.rle.standardise is False
     assert config.rle.feature_update_rate == 0.0
 
 

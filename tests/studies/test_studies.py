@@ -12,6 +12,7 @@ import pytest
 
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.settings import replace
 from rle.studies import STUDIES, find_study, run_all, study, study_names
 from rle.studies.fourroom import ABLATIONS
 from tests.builders import small_config
@@ -23,11 +24,23 @@ def tiny(count: int, **settings: object) -> dict[str, RunConfig]:
 
 def test_the_papers_studies_at_the_papers_size() -> None:
     for name in ("fourroom-reward-free", "fourroom-sparse", "fourroom-noisytv"):
-        runs = find_study(name).runs()
-        assert len(runs) == 4 * 10
+        runs = find_study(name).only(methods=["rle", "ppo", "rnd", "noisynet", "random"]).runs()
+        assert len(runs) == 5 * 10
         assert {run.total_steps for run in runs.values()} == {2_500_000}
-        assert {run.explore for run in runs.values()} == {"rle", "none", "rnd", "noisy"}
+        assert {run.explore for run in runs.values()} == {"rle", "none", "rnd", "noisy", "random"}
         assert {run.seed for run in runs.values()} == set(range(10))
+
+
+def test_the_sparse_study_has_a_scaled_row_beside_every_unscaled_one() -> None:
+    runs = STUDIES["fourroom-sparse"].runs(seeds=1)
+    by_method = {folder.split("/")[1]: run for folder, run in runs.items()}
+    for plain in ("ppo", "noisynet", "rnd", "rle"):
+        scaled = by_method["noisy-scaled" if plain == "noisynet" else f"{plain}-scaled"]
+        assert by_method[plain].ppo.scale_reward is False
+        assert scaled == replace(by_method[plain], {"scale_reward": True})
+    rle = by_method["rle"]
+    assert by_method["rle-standardised"] == replace(rle, {"rle.standardise": True})
+    assert by_method["rle-unscaled-bonus"] == replace(rle, {"rle.scale_bonus": False})
 
 
 def test_ablations_change_one_thing_each() -> None:
@@ -39,13 +52,11 @@ def test_ablations_change_one_thing_each() -> None:
     assert by_method["rle-unconditioned"].rle.condition is False
     assert by_method["rle-value-features"].rle.feature_update_rate == 0.005
     assert by_method["rle-shallow-features"].rle.feature_hidden == (64,)
-    assert by_method["rle-raw-features"].rle.standardise is False
+    assert by_method["rle-standardised"].rle.standardise is True
+    assert by_method["rle-unscaled-bonus"].rle.scale_bonus is False
     assert by_method["white-noise"].explore == "white-noise"
-    assert by_method["ppo"].ppo.scale_reward is False
-    assert by_method["ppo-scaled-reward"].ppo.scale_reward is True
-    matched, rle = by_method["ppo-matched"], by_method["rle"]
-    assert matched.explore == "none"
-    assert matched.ppo == rle.ppo
+    # All learn with PPO's numbers, so that PPO is the control of each.
+    assert {run.ppo for run in by_method.values()} == {by_method["ppo"].ppo}
     assert len({method.name for method in ABLATIONS}) == len(ABLATIONS)
 
 

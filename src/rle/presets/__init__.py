@@ -59,5 +59,5 @@ def preset_config(task: str, explore: str, preset: str | None = None, seed: int 
     config = replace(config, learner)
     for strategy in strategies:
         for table in tables:
-            config = replace(config, table[strategy])
+            config = replace(config, table.get(strategy, {}))
     return config

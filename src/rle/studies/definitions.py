@@ -94,6 +94,7 @@ RLE = Method("rle", "rle")
 RND = Method("rnd", "rnd")
 NOISY = Method("noisynet", "noisy")
 WHITE_NOISE = Method("white-noise", "white-noise")
+RANDOM = Method("random", "random")
 PPO_SCALED = Method("ppo-scaled-reward", "none", {"scale_reward": True})
 
 PAPER_METHODS = (RLE, PPO, RND, NOISY)

@@ -1,20 +1,22 @@
-"""The FourRoom studies."""
+"""The FourRoom studies: the paper's four methods, chance, and the controls that tell them apart."""
 
 from __future__ import annotations
 
 from rle.studies.definitions import (
     PAPER_METHODS,
     PPO,
-    PPO_SCALED,
+    RANDOM,
     RLE,
     WHITE_NOISE,
     Method,
     Study,
-    ppo_matched,
     rle_with,
 )
 
-RAW_FEATURES = rle_with("raw-features", standardise=False)
+METHODS = (*PAPER_METHODS, RANDOM)
+
+STANDARDISED = rle_with("standardised", standardise=True)
+UNSCALED_BONUS = rle_with("unscaled-bonus", scale_bonus=False)
 
 ABLATIONS = (
     RLE,
@@ -29,11 +31,26 @@ ABLATIONS = (
         feature_update_rate=0.005,
     ),
     rle_with("shallow-features", feature_hidden=(64,)),
-    RAW_FEATURES,
+    STANDARDISED,
+    UNSCALED_BONUS,
     WHITE_NOISE,
     PPO,
-    PPO_SCALED,
-    ppo_matched("fourroom"),
+    RANDOM,
+)
+
+SCALED = {"scale_reward": True}
+"""A first success late in training is then worth hundreds instead of one: a confound with a sparse
+reward, hence the same control for every method."""
+
+SPARSE_METHODS = (
+    *METHODS,
+    Method("ppo-scaled", "none", SCALED),
+    Method("noisy-scaled", "noisy", SCALED),
+    Method("rnd-scaled", "rnd", SCALED),
+    Method("rle-scaled", "rle", SCALED),
+    UNSCALED_BONUS,
+    STANDARDISED,
+    WHITE_NOISE,
 )
 
 
@@ -41,7 +58,7 @@ def _fourroom(
     name: str,
     description: str,
     task: str,
-    methods: tuple[Method, ...] = PAPER_METHODS,
+    methods: tuple[Method, ...] = METHODS,
     seeds: int = 10,
 ) -> Study:
     return Study(name, description, (task,), methods, seeds, total_steps=2_500_000)
@@ -50,9 +67,9 @@ def _fourroom(
 FOURROOM_STUDIES = (
     Study(
         "demo",
-        "all four strategies on FourRoom without reward",
+        "all four strategies and random actions on FourRoom without reward",
         ("fourroom",),
-        PAPER_METHODS,
+        METHODS,
         seeds=2,
         total_steps=500_000,
     ),
@@ -63,8 +80,9 @@ FOURROOM_STUDIES = (
     ),
     _fourroom(
         "fourroom-sparse",
-        "which strategy finds the far corner and learns to return there",
+        "which strategy finds the far corner and learns to return there, rewards scaled and not",
         "fourroom-sparse",
+        SPARSE_METHODS,
     ),
     _fourroom(
         "fourroom-noisytv",
@@ -77,11 +95,5 @@ FOURROOM_STUDIES = (
         "fourroom",
         ABLATIONS,
         seeds=5,
-    ),
-    _fourroom(
-        "fourroom-sparse-ablations",
-        "whether what explores as widely as RLE without reward also finds the far corner",
-        "fourroom-sparse",
-        (WHITE_NOISE, RAW_FEATURES),
     ),
 )
