@@ -36,9 +36,13 @@ class Study:
     """Agent steps of each run; None: as many as the preset gives the task."""
     preset: str | None = None
     """None: each task's default."""
+    own_steps: Mapping[str, int] = field(default_factory=dict)
+    """Agent steps of each run on the tasks that are trained for longer than the others."""
 
     def steps_of(self, task: str) -> int:
         """Agent steps of each run on `task`."""
+        if task in self.own_steps:
+            return self.own_steps[task]
         if self.total_steps is not None:
             return self.total_steps
         return preset_config(task, self.methods[0].explore, self.preset).total_steps
