@@ -12,7 +12,8 @@ import pytest
 
 from rle.config import RunConfig
 from rle.errors import UsageError
-from rle.settings import replace
+from rle.runs.trainer import Trainer
+from rle.settings import changed, replace
 from rle.studies import STUDIES, find_study, run_all, study, study_names
 from rle.studies.fourroom import ABLATIONS
 from tests.builders import small_config
@@ -60,6 +61,33 @@ def test_ablations_change_one_thing_each() -> None:
     assert len({method.name for method in ABLATIONS}) == len(ABLATIONS)
 
 
+def test_the_atari_studies_at_the_papers_size() -> None:
+    main = find_study("atari57")
+    runs = main.runs()
+    assert len(runs) == main.num_runs == 57 * 4 * 5
+    steps = {folder.split("/")[0]: run.total_steps for folder, run in runs.items()}
+    assert steps.pop("atari-MontezumaRevenge") == 200_000_000
+    assert set(steps.values()) == {40_000_000}
+    assert main.all_steps == (56 * 40 + 200) * 1_000_000 * 4 * 5
+    assert find_study("montezuma").all_steps == 200_000_000 * 5 * 5
+    # A part of the study keeps the game's length, and --total-steps is for every game of it.
+    part = main.only(tasks=["atari/MontezumaRevenge", "atari/Alien"])
+    assert part.all_steps == 240_000_000 * 4 * 5
+    assert {run.total_steps for run in part.runs(1, 400_000_000).values()} == {400_000_000}
+    listed = study_names()["atari57"]
+    assert "160 M frames, MontezumaRevenge 800 M" in listed
+    assert "1140 runs of 40,000,000 to 200,000,000 steps" in listed
+
+
+def test_the_studies_of_atari_features_have_the_ppo_they_are_compared_with() -> None:
+    phi = find_study("atari57-phi").runs(seeds=1)
+    assert len(phi) == 57 * 3
+    following, frozen = (phi[f"atari-Pong/{m}/seed-0"] for m in ("rle", "rle-frozen-features"))
+    assert (following.rle.feature_update_rate, frozen.rle.feature_update_rate) == (0.005, 0.0)
+    assert changed(following, frozen) == {"rle.feature_update_rate": 0.0}
+    assert phi["atari-Pong/ppo/seed-0"].explore == "none"
+
+
 def test_the_control_studies_at_the_papers_size() -> None:
     main = find_study("control9")
     runs = main.runs()
@@ -72,10 +100,40 @@ def test_the_control_studies_at_the_papers_size() -> None:
     assert runs["control-Ant/ppo/seed-0"].ppo.scale_reward is False
     assert runs["control-Ant/ppo-scaled-reward/seed-0"].ppo.scale_reward is True
     assert "100,000,000 to 600,000,000 steps" in study_names()["control9"]
-    shallow = find_study("control9-phi").runs(seeds=1)["control-Ant/rle-shallow-features/seed-0"]
-    assert shallow.rle.feature_hidden == (512,)
     methods = {folder.split("/")[1] for folder in find_study("control9-white-noise").runs(seeds=1)}
     assert methods == {"rle", "white-noise", "ppo"}
+
+
+@pytest.mark.parametrize(
+    ("name", "usual", "shallow"),
+    [("control9-phi", (512, 512, 256), (256, 128)), ("control9-phi-desktop", (64,), ())],
+)
+def test_the_other_features_differ_in_one_thing_from_frozen_ones(
+    name: str, usual: tuple[int, ...], shallow: tuple[int, ...]
+) -> None:
+    study = find_study(name)
+    runs = study.runs(seeds=1)
+    rle, other, frozen = (
+        runs[f"control-BallBalance/{method}/seed-0"]
+        for method in ("rle", "rle-shallow-features", "rle-frozen-features")
+    )
+    assert [method.name for method in study.methods][-1] == "ppo"
+    # "Less width and one less layer."
+    assert len(shallow) == len(usual) - 1
+    assert all(width < of_rle for width, of_rle in zip(shallow, usual, strict=False))
+    assert changed(rle, frozen) == {"rle.feature_update_rate": 0.0}
+    assert changed(frozen, other) == {"rle.feature_hidden": shallow}
+    small = {"num_envs": 2, "rollout_steps": 16, "minibatches": 1, "threads": 1}
+    for run, hidden in ((rle, usual), (frozen, usual), (other, shallow)):
+        trainer = Trainer(replace(run, small))
+        features = trainer.strategy.features
+        shapes = [p.shape[0] for p in features.parameters() if p.dim() == 2]
+        assert shapes == [*hidden, 32]
+        before = [p.clone() for p in features.parameters()]
+        trainer.strategy.after_minibatch(trainer.network)
+        trainer.strategy.after_update(trainer.network)
+        moved = any(not p.equal(q) for p, q in zip(before, features.parameters(), strict=True))
+        assert moved is (run is rle)
 
 
 @pytest.mark.parametrize("name", ["control9", "control9-phi", "control9-white-noise"])
@@ -87,8 +145,6 @@ def test_the_control_studies_for_a_few_cores(name: str) -> None:
     assert {run.preset for run in runs.values()} == {"desktop"}
     assert {run.total_steps for run in runs.values()} == {1_000_000}
     assert {run.total_steps for run in small.runs(seeds=1, total_steps=300).values()} == {300}
-    if name == "control9-phi":
-        assert runs["control-Ant/rle-shallow-features/seed-0"].rle.feature_hidden == ()
     if name == "control9":
         # Scaling the reward is the rule there, and its absence the method of its own.
         assert runs["control-Ant/ppo/seed-0"].ppo.scale_reward is True
