@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rle.presets import preset_config
 from rle.settings import replace, to_dict
+from rle.stats import atari_reference_scores
+from rle.studies import Study
+
+Fields = dict[str, Any]
 
 
 def write_run(
@@ -24,21 +29,12 @@ def write_run(
 
     `scores` are those of episodes that end every 100 steps, the last one at the end.
     """
-    path.mkdir(parents=True)
     changes = {name.replace("__", "."): value for name, value in settings.items()}
     changes.setdefault("total_steps", 500 * len(coverage))
     # A report reads the task's name and settings, and needs no such environment installed.
     known = "gym/CartPole-v1" if task.startswith(("atari/", "gym/")) else task
     config = replace(preset_config(known, explore, seed=seed), changes)
-    (path / "config.json").write_text(json.dumps(to_dict(config) | {"task": task}))
-    meta: dict[str, Any] = {
-        "started": "2026-01-02T03:04:05+00:00",
-        "python": "3.11.7",
-        "versions": {},
-        "git": None,
-    }
-    (path / "meta.json").write_text(json.dumps(meta))
-    lines = [
+    metrics = [
         {
             "iteration": number,
             "step": 500 * number,
@@ -49,18 +45,52 @@ def write_run(
         }
         for number, value in enumerate(coverage, start=1)
     ]
-    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     last = 500 * len(coverage)
     episodes = [
         {"iteration": 1, "step": last - 100 * back, "env": 0, "score": score, "length": 100}
         for back, score in enumerate(reversed(scores))
     ]
-    text = "".join(json.dumps(episode) + "\n" for episode in reversed(episodes))
-    (path / "episodes.jsonl").write_text(text)
+    return _write(path, to_dict(config) | {"task": task}, metrics, episodes[::-1], finished)
+
+
+def _write(
+    path: Path, config: Fields, metrics: list[Fields], episodes: list[Fields], finished: bool
+) -> Path:
+    path.mkdir(parents=True)
+    (path / "config.json").write_text(json.dumps(config))
+    meta = {"started": "2026-01-02T03:04:05+00:00", "python": "3.11.7", "versions": {}, "git": None}
+    (path / "meta.json").write_text(json.dumps(meta))
+    for name, lines in (("metrics", metrics), ("episodes", episodes)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (path / f"{name}.jsonl").write_text(text)
     if finished:
+        last = metrics[-1]["step"]
         record = {"step": last, "seconds": 2.0, "steps_per_second": 500.0, "measures": {}}
         (path / "finished.json").write_text(json.dumps(record))
     return path
+
+
+def write_study(root: Path, study: Study, score: Callable[[str, str, int], float]) -> Path:
+    """The runs of a study with two seeds, in its own settings.
+
+    `score` gives the final one from task, method and seed. It is recorded at each quarter of the
+    training, to which it grows evenly from that of a random player.
+    """
+    for folder, config in study.runs(seeds=2).items():
+        game = config.task.removeprefix("atari/")
+        random = atari_reference_scores()[game].random if game != config.task else 0.0
+        final = score(config.task, folder.split("/")[1], config.seed)
+        metrics = [
+            {
+                "iteration": quarter,
+                "step": config.total_steps * quarter // 4,
+                "score": random + (final - random) * quarter / 4,
+            }
+            for quarter in (1, 2, 3, 4)
+        ]
+        ending = {"iteration": 4, "step": config.total_steps, "env": 0, "score": final}
+        _write(root / folder, to_dict(config), metrics, [ending], finished=True)
+    return root
 
 
 def write_suite(root: Path, means: dict[str, dict[str, float]], seeds: int = 2) -> Path:

@@ -14,7 +14,8 @@ from rle.cli import main
 from rle.report import report
 from rle.report.methods import group_runs
 from rle.report.records import find_runs, read_run
-from rle.report.suite_results import SuiteResults, iqm_curve, measure_suite
+from rle.report.suite_results import SuiteResults, measure_suite
+from rle.report.suite_training import over_training
 from rle.report.suites import find_suites
 from tests.report.folders import write_run, write_suite
 
@@ -69,13 +70,18 @@ def test_aggregates_are_those_of_the_statistics(atari: Path) -> None:
 
 def test_every_figure_and_table_is_there(atari: Path) -> None:
     text = atari.read_text()
-    for name in ("iqm", "improvement", "profiles", "learning-curves"):
+    shown = ("iqm", "iqm-at-end", "capped", "capped-at-end")
+    for name in (*shown, "improvement", "profiles", "learning-curves"):
         for ending in ("svg", "png"):
             assert (atari.parent / "figures" / f"suite-atari-{name}.{ending}").stat().st_size > 1000
         assert f'id="suite-atari-{name}"' in text
-    for name in ("aggregates", "comparisons", "scores"):
+    # Of two methods that would say the same once more.
+    assert "improvement-over-ppo" not in text
+    # PPO is ahead by the IQM and RLE by the capped mean: each is once the next best.
+    lines = {"aggregates": 3, "comparisons": 2, "training-needed": 3, "scores": 4}
+    for name, number in lines.items():
         csv = (atari.parent / "tables" / f"suite-atari-{name}.csv").read_text()
-        assert csv.count("\n") == {"aggregates": 3, "comparisons": 2, "scores": 4}[name]
+        assert csv.count("\n") == number
         assert r"\toprule" in (atari.parent / "tables" / f"suite-atari-{name}.tex").read_text()
     assert "expanded for the small number of seeds" in text
 
@@ -214,15 +220,73 @@ def test_nothing_in_common_is_told(tmp_path: Path) -> None:
     assert "The methods have no task in common yet." in report([tmp_path]).read_text()
 
 
-def test_the_curve_ends_with_the_shortest_task(tmp_path: Path) -> None:
-    for task, length in (("atari/Alien", 4), ("atari/Pong", 2)):
+def write_lengths(root: Path, planned: dict[str, int], made: dict[str, int]) -> SuiteResults:
+    """Two seeds of RLE on each task, with metrics every 500 steps."""
+    for task, steps in made.items():
         for seed in (0, 1):
-            coverage = (0.5,) * length
-            write_run(tmp_path / f"{task[6:]}{seed}", "rle", task, seed, coverage, (5.0, 5.0))
-    band = iqm_curve(results_of(tmp_path), "RLE", stats.DEFAULT_BOOTSTRAP)
-    assert not isinstance(band, str)
-    # Metrics are written every 500 steps: Pong has two of them, Alien four.
-    assert (band.grid[0], band.grid[-1]) == (500, 1000)
+            folder = root / f"{task}{seed}"
+            coverage = (0.5,) * (steps // 500)
+            scores, total = (5.0, 5.0), planned[task]
+            write_run(folder, "rle", f"atari/{task}", seed, coverage, scores, total_steps=total)
+    return results_of(root)
+
+
+def test_the_curve_ends_with_the_task_that_is_least_far(tmp_path: Path) -> None:
+    planned = {"Alien": 2000, "Pong": 2000}
+    results = write_lengths(tmp_path, planned, {"Alien": 2000, "Pong": 1000})
+    iqm, _ = over_training(results, stats.DEFAULT_BOOTSTRAP)
+    assert iqm.steps == 2000
+    grid = iqm.steps * iqm.bands["RLE"].grid
+    assert (grid[0], grid[-1]) == (500, 1000)
+
+
+def test_tasks_of_different_lengths_meet_at_the_end_of_their_training(tmp_path: Path) -> None:
+    lengths = {"Alien": 2000, "Pong": 1000}
+    iqm, _ = over_training(write_lengths(tmp_path, lengths, lengths), stats.DEFAULT_BOOTSTRAP)
+    assert iqm.steps is None
+    # Pong's first score, after 500 steps, comes halfway; Alien has its second there.
+    grid = iqm.bands["RLE"].grid
+    assert (grid[0], grid[-1]) == (0.5, 1.0)
+    page = report([tmp_path])
+    text = page.read_text()
+    assert (
+        "All of a task&#39;s training is 100 %, in steps: 1\u00a0k (4\u00a0k frames), Alien 2"
+        in text
+    )
+    assert "% of the training" in text
+
+
+def test_a_run_that_ends_before_the_others_of_its_task_is_told(tmp_path: Path) -> None:
+    planned = {"Alien": 2000, "Pong": 2000}
+    write_lengths(tmp_path, planned, planned)
+    coverage = (0.5,)
+    write_run(tmp_path / "early", "rle", "atari/Pong", 2, coverage, (9.0,), total_steps=2000)
+    iqm, _ = over_training(results_of(tmp_path), stats.DEFAULT_BOOTSTRAP)
+    assert iqm.notes == (
+        "RLE: some runs end before others of their task; their last value is carried on.",
+    )
+
+
+def test_the_presets_own_ppo_is_the_one_to_compare_with(tmp_path: Path) -> None:
+    # Found and named first, the other one is not what "over PPO" means.
+    for task, base in (("gym/A-v0", 10.0), ("gym/B-v0", 100.0)):
+        for seed in (0, 1):
+            for explore, discount, score in (("none", 0.5, 4), ("none", 0.99, 2), ("rle", 0.99, 3)):
+                write_run(
+                    tmp_path / task[4] / f"{explore}-{discount}-{seed}",
+                    explore,
+                    task,
+                    seed,
+                    scores=(score * base,),
+                    ppo__discount=discount,
+                )
+    results = results_of(tmp_path)
+    assert list(results.raw) == ["RLE", "PPO, discount=0.5", "PPO, discount=0.99"]
+    assert results.scale.mark == (1.0, "PPO, discount=0.99")
+    assert results.aggregates["PPO, discount=0.5"]["mean"].point == pytest.approx(2.0)
+    over = {c.first: c.improvement.point for c in results.over_ppo}
+    assert {c.second for c in results.over_ppo} == {"PPO, discount=0.99"}
+    assert over == {"RLE": 1.0, "PPO, discount=0.5": 1.0}
 
 
 def test_runs_that_have_just_begun(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from rle.report.records import RunRecord, find_runs, read_run
 from rle.report.style import assign_styles
 from rle.report.suite_results import measure_suite
 from rle.report.suite_section import suite_section, suite_summary
+from rle.report.suite_training import over_training
 from rle.report.suites import find_suites
 from rle.report.summary import interval_method, task_summary, without_nan
 from rle.report.tables import to_csv
@@ -144,8 +145,10 @@ def _sections(
     for suite in suites:
         results = measure_suite(suite, bootstrap)
         alone = suite.groups[0].task in together
-        section = suite_section(results, measured, styles, bootstrap, with_details=alone)
-        more.setdefault("suites", {})[suite.name] = suite_summary(results, section.notes)
+        trainings = over_training(results, bootstrap)
+        section = suite_section(results, trainings, measured, styles, bootstrap, with_details=alone)
+        summary = suite_summary(results, trainings, section.notes)
+        more.setdefault("suites", {})[suite.name] = summary
         first.append(section)
     return [*first, *of_tasks], measured, more
 

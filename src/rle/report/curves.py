@@ -11,6 +11,8 @@ from rle.report.measures import MAX_ENTROPY
 from rle.report.methods import Method, TaskGroup
 from rle.report.records import GOAL_TASK, is_fourroom
 from rle.report.style import LineStyle
+from rle.report.suites import suite_of
+from rle.report.wording import steps_axis
 from rle.stats import Bootstrap, aggregate_curve, align_curves, mean
 
 
@@ -111,6 +113,7 @@ def _score(group: TaskGroup, styles: dict[str, LineStyle], draw: CurveDrawing) -
         limits=value_limits(series),
         digits=2,
         notes=notes,
+        x_label=steps_axis(suite_of(group.task)),
     )
 
 

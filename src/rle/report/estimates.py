@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from rle.report.figures import EstimateFigure, EstimateRow
 from rle.report.methods import Method, strategy_label
 from rle.report.style import LineStyle, file_name
-from rle.report.suite_results import Comparison
+from rle.report.suite_results import (
+    LABELS,
+    Comparison,
+    SuiteResults,
+    aggregate_definition,
+    aggregate_name,
+)
 from rle.stats import Interval
 
 LINES = "Dots are estimates, lines 95 % confidence intervals; a dot without a line has none."
@@ -16,24 +22,72 @@ LINES = "Dots are estimates, lines 95 % confidence intervals; a dot without a li
 def improvement_figure(
     comparisons: Sequence[Comparison], styles: dict[str, LineStyle], tasks: int
 ) -> EstimateFigure:
-    """One row per rival, and the line of no difference."""
-    reference = comparisons[0].reference
-    rows = tuple(
-        EstimateRow(f"over {c.rival}", styles[c.rival].colour, c.improvement) for c in comparisons
+    """RLE over each rival, one row each."""
+    reference = comparisons[0].first
+    return _probabilities(
+        "improvement",
+        f"Probability that {reference} improves",
+        f"a run of {reference} scores higher than a run of the rival",
+        [
+            EstimateRow(f"over {c.second}", styles[c.second].colour, c.improvement)
+            for c in comparisons
+        ],
+        tasks,
     )
+
+
+def over_ppo_figure(
+    comparisons: Sequence[Comparison], styles: dict[str, LineStyle], tasks: int
+) -> EstimateFigure:
+    """Each method over PPO, one row each."""
+    ppo = comparisons[0].second
+    return _probabilities(
+        "improvement-over-ppo",
+        f"Probability of improving over {ppo}",
+        f"a run of the method scores higher than a run of {ppo}",
+        [EstimateRow(c.first, styles[c.first].colour, c.improvement) for c in comparisons],
+        tasks,
+    )
+
+
+def _probabilities(
+    name: str, title: str, event: str, rows: Sequence[EstimateRow], tasks: int
+) -> EstimateFigure:
+    """Probabilities of improvement, and the line of no difference."""
     return EstimateFigure(
-        name="improvement",
-        title=f"Probability that {reference} improves",
+        name=name,
+        title=title,
         caption=(
-            f"The probability that a run of {reference} scores higher than a run of the rival on the "
-            f"same task, a tie counting half, averaged over {tasks} tasks (Agarwal et al. 2021). "
-            f"Dashed: 0.5, neither is better. It needs no normalisation of scores. {LINES}"
+            f"The probability that {event} on the same task, a tie counting half, averaged over "
+            f"{tasks} tasks (Agarwal et al. 2021). Dashed: 0.5, neither is better. It needs no "
+            f"normalisation of scores. {LINES}"
         ),
         x_label="probability of improvement",
-        rows=rows,
+        rows=tuple(rows),
         limits=(0.0, 1.0),
         digits=2,
         reference=(0.5, "neither is better"),
+    )
+
+
+def end_figure(results: SuiteResults, key: str, styles: dict[str, LineStyle]) -> EstimateFigure:
+    """An aggregate over all tasks at the end of training, one row per method."""
+    intervals = {label: found[key] for label, found in results.aggregates.items()}
+    scale = results.scale
+    definition = aggregate_definition(scale, key, len(results.averaged))
+    low, high = limits = _limits(list(intervals.values()))
+    # A line beyond the last estimate would make the axis longer and say nothing.
+    mark = scale.mark if scale.mark is not None and low <= scale.mark[0] <= high else None
+    dashed = f" Dashed: {mark[1]}." if mark else ""
+    return EstimateFigure(
+        name=f"{key}-at-end",
+        title=f"{LABELS[key]} of all tasks at the end",
+        caption=f"The {definition}, at the end of training: {scale.explanation}.{dashed} {LINES}",
+        x_label=aggregate_name(scale, key),
+        rows=tuple(EstimateRow(x, styles[x].colour, found) for x, found in intervals.items()),
+        limits=limits,
+        digits=3,
+        reference=mark,
     )
 
 

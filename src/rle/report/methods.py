@@ -70,11 +70,6 @@ class Method:
     """Whether it has its preset's value wherever methods of its strategy differ."""
 
     @property
-    def is_rle(self) -> bool:
-        """Whether this is RLE alone, with whatever settings."""
-        return self.explore == "rle"
-
-    @property
     def settings(self) -> dict[str, Any]:
         """What its runs have in common."""
         return {
@@ -129,9 +124,9 @@ def strategy_label(explore: str) -> str:
     return " + ".join(STRATEGY_LABELS.get(name, name) for name in explore.split("+"))
 
 
-def reference_of(methods: Sequence[Method]) -> Method | None:
-    """The RLE that others are compared with: the unchanged one if there is, else the first."""
-    candidates = [method for method in methods if method.is_rle]
+def reference_of(methods: Sequence[Method], explore: str = "rle") -> Method | None:
+    """The RLE (PPO, ...) that others are compared with: the unchanged one if there is, or the first."""
+    candidates = [method for method in methods if method.explore == explore]
     return next((m for m in candidates if m.unchanged), candidates[0] if candidates else None)
 
 

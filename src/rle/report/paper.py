@@ -9,8 +9,8 @@ import numpy as np
 
 from rle.report.measures import SCORE, Estimate, TaskMeasures
 from rle.report.methods import TaskGroup
-from rle.report.style import steps_text
 from rle.report.suites import ATARI, short_name, suite_of
+from rle.report.wording import lengths_text
 from rle.stats import (
     Scores,
     atari_reference_scores,
@@ -27,8 +27,6 @@ PAPER_LABELS = {"rle": "RLE", "ppo": "PPO", "rnd": "RND", "noisynet": "NoisyNet"
 """The paper's methods, in the order of every figure."""
 STRATEGIES = {"rle": "rle", "none": "ppo", "rnd": "rnd", "noisy": "noisynet"}
 """Which of the paper's methods a strategy of ours is."""
-FRAMES_PER_STEP = 4
-"""Atari games are played with a frame skip of four."""
 PAPER_SEEDS = 5
 PAPER_STEPS = 40_000_000
 """Agent steps of training on all games but MontezumaRevenge."""
@@ -137,12 +135,4 @@ def normalised(game: str, score: float) -> float:
 
 def paper_steps_text(games: Iterable[str], text: Callable[[int], str]) -> str:
     """How long the paper trained on some games; the odd one out is named."""
-    steps = {game: paper_atari_steps(game) for game in games}
-    usual = min(steps.values())
-    longer = [f", {game} {text(number)}" for game, number in steps.items() if number > usual]
-    return text(usual) + "".join(longer)
-
-
-def frames_text(steps: int) -> str:
-    """Steps in both units: 40 M steps (160 M frames)."""
-    return f"{steps_text(steps)} ({steps_text(FRAMES_PER_STEP * steps)} frames)"
+    return lengths_text({game: paper_atari_steps(game) for game in games}, text)

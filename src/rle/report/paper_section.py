@@ -16,7 +16,6 @@ from rle.report.paper import (
     Column,
     Ours,
     columns,
-    frames_text,
     our_scores,
     paper_aggregates,
     paper_score,
@@ -33,7 +32,7 @@ from rle.report.paper_tables import (
 from rle.report.style import LineStyle, number_text
 from rle.report.summary import interval_summary
 from rle.report.tables import Table
-from rle.report.wording import span
+from rle.report.wording import frames_text, span
 from rle.stats import (
     Scores,
     atari_reference_scores,

@@ -13,7 +13,6 @@ from rle.report.paper import (
     Ours,
     OurScore,
     PaperAggregates,
-    frames_text,
     normalised,
     paper_score,
     paper_steps_text,
@@ -21,7 +20,7 @@ from rle.report.paper import (
 from rle.report.style import LineStyle, number_text, steps_text
 from rle.report.suite_tables import score_cell, score_digits
 from rle.report.tables import Cell, Table, count, number, word
-from rle.report.wording import span
+from rle.report.wording import frames_text, span
 from rle.stats import (
     PAPER_PROBABILITY_OF_IMPROVEMENT,
     atari_reference_scores,

@@ -1,17 +1,32 @@
-"""The figures of a suite: IQM over training, improvement, profiles, variants, all learning curves."""
+"""The figures of a suite: aggregates over training and at its end, improvement, profiles, all curves."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rle.report.curves import MOST_BANDS, CurveDrawing, curve_figures, value_limits
-from rle.report.estimates import ablation_figures, improvement_figure
+from rle.report.estimates import (
+    ablation_figures,
+    end_figure,
+    improvement_figure,
+    over_ppo_figure,
+)
 from rle.report.figures import CurveFigure, Figure, GridFigure, Series
-from rle.report.style import LineStyle
-from rle.report.suite_results import IQM, SuiteResults, iqm_curve, profile_bands
-from rle.report.suites import Suite, short_name
+from rle.report.style import LineStyle, steps_text
+from rle.report.suite_results import (
+    IQM,
+    LABELS,
+    SuiteResults,
+    aggregate_definition,
+    aggregate_name,
+    profile_bands,
+)
+from rle.report.suite_training import Training
+from rle.report.suites import ATARI, Suite, short_name
+from rle.report.wording import frames_text, lengths_text, steps_axis
 from rle.stats import Band, Bootstrap
 
 GRID_POINTS = 49
@@ -21,20 +36,23 @@ BANDS = (
 
 
 def suite_figures(
-    results: SuiteResults, styles: dict[str, LineStyle], bootstrap: Bootstrap
+    results: SuiteResults,
+    trainings: Sequence[Training],
+    styles: dict[str, LineStyle],
+    bootstrap: Bootstrap,
 ) -> list[Figure]:
     """Every figure of a suite that can be drawn."""
-    figures: list[Figure] = []
-    if results.normalised:
-        figures.append(_training(results, styles, bootstrap))
+    figures: list[Figure] = [_training(results, training, styles) for training in trainings]
     if results.comparisons:
         figures.append(improvement_figure(results.comparisons, styles, len(results.tasks)))
+    if results.over_ppo:
+        figures.append(over_ppo_figure(results.over_ppo, styles, len(results.tasks)))
     if results.normalised and results.scale.mark is not None:
+        figures += [end_figure(results, key, styles) for key in results.scale.shown]
         figures.append(_profiles(results, styles, bootstrap))
     methods = [method for group in results.suite.groups for method in group.methods]
     iqm = {label: found[IQM] for label, found in results.aggregates.items()}
-    what = f"IQM of the {results.scale.label}"
-    figures += ablation_figures(methods, iqm, what, 3, styles)
+    figures += ablation_figures(methods, iqm, aggregate_name(results.scale, IQM), 3, styles)
     grid = learning_curves(results.suite, styles, bootstrap)
     return [
         figure
@@ -48,30 +66,31 @@ def _has_curves(figure: CurveFigure | GridFigure) -> bool:
 
 
 def _training(
-    results: SuiteResults, styles: dict[str, LineStyle], bootstrap: Bootstrap
+    results: SuiteResults, training: Training, styles: dict[str, LineStyle]
 ) -> CurveFigure:
-    series, notes = [], []
-    for label in results.normalised:
-        band = iqm_curve(results, label, bootstrap)
-        if isinstance(band, str):
-            notes.append(band)
-        else:
-            series.append(_series(label, styles[label], band))
-            notes += band.notes
+    """An aggregate over steps, or over the share of the training where tasks have different lengths."""
+    scale, suite = results.scale, results.suite.name
+    unit = 100 if training.steps is None else training.steps
+    bands = {label: replace(b, grid=unit * b.grid) for label, b in training.bands.items()}
+    series = tuple(_series(label, styles[label], band) for label, band in bands.items())
+    lengths = lengths_text(training.lengths, frames_text if suite == ATARI else steps_text)
+    axis = "" if training.steps else f" All of a task's training is 100 %, in steps: {lengths}."
+    definition = aggregate_definition(scale, training.key, len(results.averaged))
     return CurveFigure(
-        name="iqm",
-        title="All tasks over training",
+        name=training.key,
+        title=f"{LABELS[training.key]} of all tasks over training",
         caption=(
-            f"Interquartile mean (IQM) over all runs of {len(results.averaged)} tasks of the "
-            f"{results.scale.label}: {results.scale.explanation}. The score of a run is the mean "
-            f"return of its last 128 training episodes. {BANDS}"
+            f"The {definition}: {scale.explanation}. The score of a run is the mean return of its "
+            f"last 128 training episodes.{axis} {BANDS}"
         ),
-        y_label=f"IQM of the {results.scale.label}",
-        series=tuple(series),
-        limits=value_limits(tuple(series)),
+        y_label=aggregate_name(scale, training.key),
+        series=series,
+        limits=value_limits(series),
         digits=3,
-        notes=tuple(notes),
+        notes=training.notes,
         bands=len(series) <= MOST_BANDS,
+        x_label=steps_axis(suite) if training.steps else "% of the training",
+        x_digits=None if training.steps else 0,
     )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from rle.report.curves import finite_curves
-from rle.report.methods import reference_of
 from rle.report.suites import ATARI, Scale, Suite, choose_scale, comparable_scores
 from rle.stats import (
     AGGREGATES,
@@ -15,10 +14,8 @@ from rle.stats import (
     Bootstrap,
     Interval,
     Scores,
-    aggregate_curve,
     aggregate_difference_interval,
     aggregate_interval,
-    align_curves,
     capped_human_normalised,
     interquartile_mean,
     mean,
@@ -26,30 +23,44 @@ from rle.stats import (
     probability_of_improvement_interval,
 )
 
-CURVE_POINTS = 81
 THRESHOLDS = 81
-IQM = "iqm"
+IQM, MEAN, CAPPED = "iqm", "mean", "capped"
 
 LABELS = {
     IQM: "IQM",
-    "mean": "Mean",
+    MEAN: "Mean",
     "median": "Median",
     "optimality_gap": "Optimality gap",
-    "capped": "Capped mean",
+    CAPPED: "Capped mean",
 }
 """The aggregates over tasks, in the order of the table."""
 
 
+def aggregate_name(scale: Scale, key: str) -> str:
+    """What an axis with an aggregate is called; of those that have figures."""
+    if key == CAPPED:
+        return f"mean capped {scale.label}"
+    return f"IQM of the {scale.label}" if key == IQM else f"mean {scale.label}"
+
+
+def aggregate_definition(scale: Scale, key: str, tasks: int) -> str:
+    """The same in full."""
+    if key == IQM:
+        return f"interquartile mean (IQM) over all runs of {tasks} tasks of the {scale.label}"
+    capped = ", clipped to [0, 1] in every run (CHNS, Badia et al. 2020)" if key == CAPPED else ""
+    return f"mean over {tasks} tasks of the {scale.label}{capped}"
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The reference method beside a rival, over all tasks."""
+    """One method beside another, over all tasks."""
 
-    reference: str
-    rival: str
+    first: str
+    second: str
     improvement: Interval
-    """Probability that a run of the reference beats a run of the rival."""
+    """Probability that a run of the first beats a run of the second."""
     difference: Interval
-    """Of the IQM."""
+    """Of the IQM: the first minus the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +76,9 @@ class SuiteResults:
     aggregates: dict[str, dict[str, Interval]]
     """By method and aggregate."""
     comparisons: tuple[Comparison, ...]
+    """RLE, or the first method where there is no RLE, beside every other one."""
+    over_ppo: tuple[Comparison, ...]
+    """Every method beside PPO; none of two methods, which `comparisons` has."""
     notes: tuple[str, ...]
 
     @property
@@ -93,60 +107,38 @@ def measure_suite(suite: Suite, bootstrap: Bootstrap) -> SuiteResults:
         found = {key: aggregate_interval(m, scores, bootstrap) for key, m in measures.items()}
         if suite.name == ATARI:
             capped = capped_human_normalised(raw[label])
-            found["capped"] = aggregate_interval(mean, capped, bootstrap)
+            found[CAPPED] = aggregate_interval(mean, capped, bootstrap)
         aggregates[label] = {key: found[key] for key in LABELS if key in found}
+    compare = partial(_compare, raw=raw, normalised=normalised, bootstrap=bootstrap)
+    reference = suite.reference("rle", raw) or next(iter(raw), None)
+    ppo = suite.reference("none", raw) if len(raw) > 2 else None
     return SuiteResults(
         suite,
         scale,
         raw,
         normalised,
         aggregates,
-        _compare(suite, raw, normalised, bootstrap),
+        tuple(compare(reference, rival) for rival in raw if reference and rival != reference),
+        tuple(compare(label, ppo) for label in raw if ppo and label != ppo),
         tuple(notes),
     )
 
 
 def _compare(
-    suite: Suite, raw: dict[str, Scores], normalised: dict[str, Scores], bootstrap: Bootstrap
-) -> tuple[Comparison, ...]:
-    """RLE, or the first method where there is no RLE, beside every other one."""
-    if not raw:
-        return ()
-    compared = [m for group in suite.groups for m in group.methods if m.label in raw]
-    found = reference_of(compared)
-    reference = found.label if found else next(iter(raw))
-    return tuple(
-        Comparison(
-            reference,
-            rival,
-            probability_of_improvement_interval(raw[reference], raw[rival], bootstrap),
-            aggregate_difference_interval(
-                interquartile_mean, normalised[reference], normalised[rival], bootstrap
-            ),
-        )
-        for rival in raw
-        if rival != reference
+    first: str,
+    second: str,
+    raw: dict[str, Scores],
+    normalised: dict[str, Scores],
+    bootstrap: Bootstrap,
+) -> Comparison:
+    return Comparison(
+        first,
+        second,
+        probability_of_improvement_interval(raw[first], raw[second], bootstrap),
+        aggregate_difference_interval(
+            interquartile_mean, normalised[first], normalised[second], bootstrap
+        ),
     )
-
-
-def iqm_curve(results: SuiteResults, label: str, bootstrap: Bootstrap) -> Band | str:
-    """The IQM of a method over training, or a sentence why there is none.
-
-    The curve ends where the first task's longest run ends, so that no task's last value stands for
-    training that never took place.
-    """
-    methods = results.suite.methods(label)
-    curves = {task: finite_curves(methods[task], "score") for task in results.averaged}
-    absent = [task for task, found in curves.items() if not found]
-    if absent:
-        return f"{label} has no curve: nothing was recorded on {', '.join(absent)}."
-    start = max(steps[0] for found in curves.values() for steps, _ in found)
-    end = min(max(steps[-1] for steps, _ in found) for found in curves.values())
-    if start >= end:
-        return f"{label} has no curve: its tasks have fewer than two recorded steps in common."
-    grid = np.linspace(start, end, CURVE_POINTS)
-    aligned = results.scale.normalise(align_curves(label, curves, grid))
-    return aggregate_curve(interquartile_mean, aligned, bootstrap)
 
 
 def profile_bands(results: SuiteResults, bootstrap: Bootstrap) -> dict[str, Band]:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rle.report.measures import TaskMeasures
 from rle.report.page import Section
 from rle.report.style import LineStyle, file_name, number_text
 from rle.report.suite_figures import suite_figures
-from rle.report.suite_results import IQM, SuiteResults
-from rle.report.suite_tables import aggregates_table, comparisons_table, scores_table
+from rle.report.suite_results import IQM, Comparison, SuiteResults
+from rle.report.suite_tables import (
+    aggregates_table,
+    comparisons_table,
+    over_ppo_table,
+    scores_table,
+    training_table,
+)
+from rle.report.suite_training import Training, reached
 from rle.report.summary import interval_summary
 from rle.report.tables import interval_text, runs_table, settings_table
 from rle.report.wording import MOST_NAMED, join
@@ -29,6 +38,7 @@ DEFINITIONS = {
 
 def suite_section(
     results: SuiteResults,
+    trainings: Sequence[Training],
     measured: dict[str, TaskMeasures],
     styles: dict[str, LineStyle],
     bootstrap: Bootstrap,
@@ -36,10 +46,13 @@ def suite_section(
 ) -> Section:
     """Draw a suite; `with_details` if its tasks get no sections of their own."""
     suite = results.suite
-    tables = [aggregates_table(results)] if results.aggregates else []
-    comparisons = comparisons_table(results)
-    if comparisons is not None:
-        tables.append(comparisons)
+    tables = [
+        aggregates_table(results) if results.aggregates else None,
+        comparisons_table(results),
+        over_ppo_table(results),
+        training_table(trainings),
+        scores_table(suite, measured),
+    ]
     folded = (runs_table(suite.groups, {}), settings_table(suite.groups)) if with_details else ()
     return Section(
         identity=f"suite-{file_name(suite.name)}",
@@ -53,9 +66,9 @@ def suite_section(
         notes=tuple(
             dict.fromkeys([*results.notes, *(_task_notes(results, measured, with_details))])
         ),
-        tables=(*tables, scores_table(suite, measured)),
+        tables=tuple(table for table in tables if table is not None),
         folded_tables=folded,
-        figures=tuple(suite_figures(results, styles, bootstrap)),
+        figures=tuple(suite_figures(results, trainings, styles, bootstrap)),
     )
 
 
@@ -82,18 +95,20 @@ def _headline(results: SuiteResults) -> str:
     others = f"; {more} other methods are below" if more else ""
     measure = f"IQM of the {results.scale.label} over {len(results.averaged)} tasks"
     sentence = f"{measure}: {'; '.join(said)}{others}."
-    better = [c.rival for c in results.comparisons if c.improvement.limits[0] > 0.5]
+    better = [c.second for c in results.comparisons if c.improvement.limits[0] > 0.5]
     if not better:
         return sentence
-    least = min(c.improvement.point for c in results.comparisons if c.rival in better)
-    reference = results.comparisons[0].reference
+    least = min(c.improvement.point for c in results.comparisons if c.second in better)
+    reference = results.comparisons[0].first
     return (
         f"{sentence} A run of {reference} beats one of {join(better)} with a probability of at least "
         f"{number_text(least, 2)}: the 95 % intervals exclude 0.5."
     )
 
 
-def suite_summary(results: SuiteResults, notes: tuple[str, ...]) -> dict[str, Any]:
+def suite_summary(
+    results: SuiteResults, trainings: Sequence[Training], notes: tuple[str, ...]
+) -> dict[str, Any]:
     """The numbers of a suite, for programs."""
     return {
         "scale": results.scale.key,
@@ -104,14 +119,17 @@ def suite_summary(results: SuiteResults, notes: tuple[str, ...]) -> dict[str, An
             | {"runs_per_task": results.raw[label].runs_per_task.tolist()}
             for label, found in results.aggregates.items()
         },
-        "comparisons": [
-            {
-                "first": found.reference,
-                "second": found.rival,
-                "probability_of_improvement": interval_summary(found.improvement),
-                "iqm_difference": interval_summary(found.difference),
-            }
-            for found in results.comparisons
-        ],
+        "comparisons": [_comparison_summary(found) for found in results.comparisons],
+        "over_ppo": [_comparison_summary(found) for found in results.over_ppo],
+        "training_needed": {t.key: [asdict(one) for one in reached(t.bands)] for t in trainings},
         "notes": list(notes),
+    }
+
+
+def _comparison_summary(found: Comparison) -> dict[str, Any]:
+    return {
+        "first": found.first,
+        "second": found.second,
+        "probability_of_improvement": interval_summary(found.improvement),
+        "iqm_difference": interval_summary(found.difference),
     }

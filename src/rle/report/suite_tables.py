@@ -1,13 +1,14 @@
-"""The tables of a suite: aggregates, comparisons, and the score of every method on every task."""
+"""The tables of a suite: aggregates, comparisons, training needed, and every method on every task."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rle.report.measures import SCORE, Estimate, TaskMeasures
-from rle.report.style import DASH, steps_text
-from rle.report.suite_results import LABELS, SuiteResults
+from rle.report.style import DASH, number_text, steps_text
+from rle.report.suite_results import LABELS, Comparison, SuiteResults
+from rle.report.suite_training import POINTS, Reached, Training, reached
 from rle.report.suites import Suite, short_name
 from rle.report.tables import Cell, Table, count, estimate_cell, word
 from rle.report.wording import span
@@ -47,28 +48,90 @@ def aggregates_table(results: SuiteResults) -> Table:
 
 
 def comparisons_table(results: SuiteResults) -> Table | None:
-    """One row per rival; None without rivals."""
+    """RLE beside each rival, one row each; None without rivals."""
     if not results.comparisons:
         return None
-    reference = results.comparisons[0].reference
-    rows = []
-    for found in results.comparisons:
-        low, high = found.improvement.limits
-        decided = replace(estimate_cell(found.improvement, 3), strong=low > 0.5 or high < 0.5)
-        difference = estimate_cell(found.difference, 3, signed=True)
-        rows.append((word(found.rival), decided, difference))
-    return Table(
+    reference = results.comparisons[0].first
+    return _pairs_table(
         "comparisons",
         f"{reference} beside each rival",
-        f"Probability that a run of {reference} beats a run of the rival, and difference of the IQM, "
-        "over all tasks, with 95 % confidence intervals; bold where the interval excludes 0.5 and 0.",
+        f"a run of {reference} beats a run of the rival",
+        (("rival", "Rival"), f"P({reference} > rival)"),
+        [(found.second, found) for found in results.comparisons],
+    )
+
+
+def over_ppo_table(results: SuiteResults) -> Table | None:
+    """Each method beside PPO, one row each; None without PPO or with nothing new to say."""
+    if not results.over_ppo:
+        return None
+    ppo = results.over_ppo[0].second
+    return _pairs_table(
+        "over-ppo",
+        f"Each method beside {ppo}",
+        f"a run of the method beats a run of {ppo}",
+        (("method", "Method"), f"P(method > {ppo})"),
+        [(found.first, found) for found in results.over_ppo],
+    )
+
+
+def _pairs_table(
+    name: str,
+    title: str,
+    event: str,
+    headings: tuple[tuple[str, str], str],
+    pairs: Sequence[tuple[str, Comparison]],
+) -> Table:
+    rows = []
+    for label, found in pairs:
+        low, high = found.improvement.limits
+        decided = replace(estimate_cell(found.improvement, 3), strong=low > 0.5 or high < 0.5)
+        rows.append((word(label), decided, estimate_cell(found.difference, 3, signed=True)))
+    return Table(
+        name,
+        title,
+        f"Probability that {event}, and difference of the IQM, over all tasks, with 95 % confidence "
+        "intervals; bold where the interval excludes 0.5 and 0.",
         (
-            ("rival", "Rival"),
-            ("probability_of_improvement", f"P({reference} > rival)"),
+            headings[0],
+            ("probability_of_improvement", headings[1]),
             ("iqm_difference", "Difference of the IQM"),
         ),
         tuple(rows),
     )
+
+
+def training_table(trainings: Sequence[Training]) -> Table | None:
+    """How soon each method is as good as the next best at the end; None for a single method."""
+    found = {t.key: {one.method: one for one in reached(t.bands)} for t in trainings}
+    methods = dict.fromkeys(label for of in found.values() for label in of)
+    if not methods:
+        return None
+    return Table(
+        "training-needed",
+        "Training needed for the next best method's final value",
+        "When the curve of a method first reaches what the next best method has at the end of training, "
+        "as a share of each task's training and in steps. From curves of "
+        f"{POINTS} points, without intervals. The last method has none below it.",
+        (("method", "Method"), *((t.key, f"By the {LABELS[t.key]}") for t in trainings)),
+        tuple(
+            (word(label), *(_reached_cell(found[t.key].get(label), t) for t in trainings))
+            for label in methods
+        ),
+    )
+
+
+def _reached_cell(one: Reached | None, training: Training) -> Cell:
+    endings = ("_share", "_steps_min", "_steps_max", "_rival", "_level")
+    if one is None:
+        return Cell(DASH, None, tuple((ending, None) for ending in endings))
+    steps = [round(one.share * length) for length in training.lengths.values()]
+    text = (
+        f"{number_text(100 * one.share, 0)} % ({span(steps, steps_text)} steps) for "
+        f"{one.rival}: {number_text(one.level, 3)}"
+    )
+    values = (one.share, min(steps), max(steps), one.rival, one.level)
+    return Cell(text, one.share, tuple(zip(endings, values, strict=True)))
 
 
 def scores_table(suite: Suite, measured: Measured) -> Table:

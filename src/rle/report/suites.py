@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from rle.errors import UsageError
-from rle.report.methods import Method, TaskGroup
+from rle.report.methods import Method, TaskGroup, reference_of
 from rle.stats import (
     Scores,
     atari_reference_scores,
@@ -52,6 +52,20 @@ class Suite:
             {task: [r.score for r in of if r.score is not None] for task, of in runs.items()},
         )
 
+    def reference(self, explore: str, labels: Collection[str]) -> str | None:
+        """Which of the methods called `labels` stands for a strategy in comparisons."""
+        methods = [m for group in self.groups for m in group.methods if m.label in labels]
+        found = reference_of(methods, explore)
+        return None if found is None else found.label
+
+    def lengths(self, tasks: Collection[str]) -> dict[str, int]:
+        """The steps that each of `tasks` was to be trained for, by any of its methods."""
+        return {
+            short_name(group.task): max(int(run.settings["total_steps"]) for run in group.runs)
+            for group in self.groups
+            if short_name(group.task) in tasks
+        }
+
 
 def short_name(task: str) -> str:
     """A task without its suite: the game of `atari/<game>`."""
@@ -86,6 +100,8 @@ class Scale:
     normalise: Normalise
     mark: tuple[float, str] | None
     """A value everybody knows, and what it is called."""
+    shown: tuple[str, ...]
+    """The aggregates that have figures, as in the paper: keys of `suite_results.LABELS`."""
 
 
 def _unchanged(values: AnyTaskValues) -> AnyTaskValues:
@@ -98,9 +114,15 @@ HUMAN = Scale(
     "(score − random) / (human − random): 0 is a random player, 1 a human (Mnih et al. 2015)",
     human_normalised,
     (1.0, "human"),
+    ("iqm", "capped"),
 )
 PLAIN = Scale(
-    "plain", "score", "the score itself, which has another scale on every task", _unchanged, None
+    "plain",
+    "score",
+    "the score itself, which has another scale on every task",
+    _unchanged,
+    None,
+    ("iqm",),
 )
 
 
@@ -115,6 +137,7 @@ def _ppo_scale(ppo: Scores) -> Scale:
         "mean as given",
         normalise,
         (1.0, ppo.method),
+        ("iqm", "mean"),
     )
 
 
@@ -165,8 +188,7 @@ def choose_scale(
     tasks = next(iter(scores.values())).tasks if scores else ()
     if suite.name == ATARI:
         return HUMAN, tasks, []
-    explore = {method.label: method.explore for g in suite.groups for method in g.methods}
-    ppo = next((label for label in scores if explore[label] == "none"), None)
+    ppo = suite.reference("none", scores)
     reason = "there is no PPO to compare with"
     if ppo is not None:
         means = task_means(scores[ppo].values)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from rle.report.measures import COVERAGE, SCORE, SUCCESS, Measure, TaskMeasures
 from rle.report.methods import TaskGroup
 from rle.report.records import GOAL_TASK, is_fourroom
 from rle.report.style import number_text, steps_text
+from rle.report.suites import ATARI
 from rle.stats import Interval
 
+FRAMES_PER_STEP = 4
+"""Atari games are played with a frame skip of four."""
 _ROOMS = (
     "A grid of 51 × 51 cells: four rooms, joined by four doors of one cell. The agent starts in "
     "the top right corner and sees its coordinates."
@@ -134,3 +137,20 @@ def span(values: Iterable[int], text: Callable[[int], str]) -> str:
     """The lowest and the highest of some numbers, or the only one."""
     numbers = list(values)
     return " to ".join(dict.fromkeys(text(number) for number in (min(numbers), max(numbers))))
+
+
+def frames_text(steps: int) -> str:
+    """Steps of an Atari game in both units: 40 M (160 M frames)."""
+    return f"{steps_text(steps)} ({steps_text(FRAMES_PER_STEP * steps)} frames)"
+
+
+def steps_axis(suite: str) -> str:
+    """What the axis of a curve over training is called."""
+    return f"training steps ({FRAMES_PER_STEP} frames each)" if suite == ATARI else "training steps"
+
+
+def lengths_text(lengths: Mapping[str, int], text: Callable[[int], str]) -> str:
+    """How long some tasks were trained for; those that took longer are named."""
+    usual = min(lengths.values())
+    longer = [f", {task} {text(steps)}" for task, steps in lengths.items() if steps > usual]
+    return text(usual) + "".join(longer)
