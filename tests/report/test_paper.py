@@ -44,6 +44,15 @@ def test_the_report_needs_no_runs(page: Path) -> None:
     assert "40\u00a0M (160\u00a0M frames)" in text
 
 
+def test_published_probabilities_of_improvement(page: Path) -> None:
+    table = (page.parent / "tables" / "paper-aggregates.csv").read_text()
+    rows = {row["method"]: row for row in csv.DictReader(table.splitlines())}
+    over = {method: row["published_improvement"] for method, row in rows.items()}
+    assert over == {"RLE": "", "PPO": "0.67", "RND": "0.71", "NoisyNet": "0.72"}
+    over_ppo = {method: row["published_over_ppo"] for method, row in rows.items()}
+    assert over_ppo == {"RLE": "0.67", "PPO": "", "RND": "0.38", "NoisyNet": "0.35"}
+
+
 def test_winners_are_bold(page: Path) -> None:
     latex = (page.parent / "tables" / "paper-scores.tex").read_text()
     rows = [line for line in latex.splitlines() if "frames" in line and "&" in line]

@@ -124,7 +124,7 @@ def test_capped_scores_over_training(atari: dict[str, Figure]) -> None:
     assert rle.values[rle.steps < 50] == pytest.approx(0.25)
     assert rle.values[(rle.steps > 50) & (rle.steps < 75)] == pytest.approx(0.5)
     # MontezumaRevenge is as far in its longer training as the others in theirs.
-    assert figure.x_label == "% of the training"
+    assert figure.x_label == "% of the training (40\u00a0M to 200\u00a0M steps)"
     longer = "40\u00a0M (160\u00a0M frames), MontezumaRevenge 200\u00a0M (800\u00a0M frames)"
     assert longer in figure.caption
 

@@ -44,6 +44,7 @@ def paper_aggregates_table(aggregates: dict[str, PaperAggregates]) -> Table:
             number(found.median, 3),
             count(found.won),
             number(published.get(("rle", method)), 2),
+            number(published.get((method, "ppo")), 2),
         )
         for method, found in aggregates.items()
     )
@@ -56,6 +57,7 @@ def paper_aggregates_table(aggregates: dict[str, PaperAggregates]) -> Table:
         ("median", "Median"),
         ("games_won", "Games won"),
         ("published_improvement", "P(RLE > it), published"),
+        ("published_over_ppo", "P(it > PPO), published"),
     )
     return Table(
         "aggregates",

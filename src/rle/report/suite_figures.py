@@ -26,7 +26,7 @@ from rle.report.suite_results import (
 )
 from rle.report.suite_training import Training
 from rle.report.suites import ATARI, Suite, short_name
-from rle.report.wording import frames_text, lengths_text, steps_axis
+from rle.report.wording import frames_text, lengths_text, span, steps_axis
 from rle.stats import Band, Bootstrap
 
 GRID_POINTS = 49
@@ -75,6 +75,7 @@ def _training(
     series = tuple(_series(label, styles[label], band) for label, band in bands.items())
     lengths = lengths_text(training.lengths, frames_text if suite == ATARI else steps_text)
     axis = "" if training.steps else f" All of a task's training is 100 %, in steps: {lengths}."
+    trained = span(training.lengths.values(), steps_text)
     definition = aggregate_definition(scale, training.key, len(results.averaged))
     return CurveFigure(
         name=training.key,
@@ -89,7 +90,7 @@ def _training(
         digits=3,
         notes=training.notes,
         bands=len(series) <= MOST_BANDS,
-        x_label=steps_axis(suite) if training.steps else "% of the training",
+        x_label=steps_axis(suite) if training.steps else f"% of the training ({trained} steps)",
         x_digits=None if training.steps else 0,
     )
 

@@ -113,7 +113,7 @@ def training_table(trainings: Sequence[Training]) -> Table | None:
         "When the curve of a method first reaches what the next best method has at the end of training, "
         "as a share of each task's training and in steps. From curves of "
         f"{POINTS} points, without intervals. The last method has none below it.",
-        (("method", "Method"), *((t.key, f"By the {LABELS[t.key]}") for t in trainings)),
+        (("method", "Method"), *((t.key, LABELS[t.key]) for t in trainings)),
         tuple(
             (word(label), *(_reached_cell(found[t.key].get(label), t) for t in trainings))
             for label in methods
