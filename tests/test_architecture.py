@@ -1,7 +1,10 @@
 """The house: data flows one way, and the package works without its extras."""
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -37,7 +40,28 @@ sys.exit(main(["train", "fourroom", "--total-steps", "4096", "--tensorboard", "T
     assert "pip install 'random-latent-exploration[tensorboard]'" in result.stderr
 
 
-def test_nothing_reads_outside_the_project() -> None:
-    outside = "../" + "shared"
-    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]:
-        assert outside not in path.read_text(), path
+def test_the_package_names_no_place_on_a_disk() -> None:
+    """It reads what it is given and what it brings along: no absolute path, and none that climbs."""
+    place = re.compile(r"(/|~/)\w+/|\.\./")
+    for path in ROOT.glob("src/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not place.match(node.value), f"{path}:{node.lineno}"
+
+
+def test_what_the_package_brings_along_is_installed() -> None:
+    """Every file that is not a module is named in pyproject.toml: else only a checkout would have it."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    patterns = settings["tool"]["setuptools"]["package-data"]
+    installed = {
+        path
+        for package, globs in patterns.items()
+        for pattern in globs
+        for path in (ROOT / "src" / package.replace(".", "/")).glob(pattern)
+    }
+    present = {
+        path
+        for path in (ROOT / "src" / "rle").rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".md")
+    }
+    assert present == installed

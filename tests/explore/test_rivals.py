@@ -78,6 +78,41 @@ class TestRND:
             assert not bool(batch.mask.all())
             assert all(bool(batch.mask[index].all()) for index in asked)
 
+    def test_loss_is_the_mean_over_samples_and_outputs(self) -> None:
+        """By hand: differences (1, -2) and (3, 0), squares 1 + 4 + 9 + 0 over 2 · 2 numbers."""
+        strategy = started("rnd", rnd__outputs=2).strategy
+        predicted = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        strategy._predictor = lambda seen: predicted
+        strategy._target = lambda seen: torch.tensor([[0.0, 4.0], [0.0, 4.0]])
+        loss = strategy.auxiliary_loss(torch.zeros(2, 2))
+        assert float(loss.detach()) == 3.5
+        # The derivative of each square, 2 · difference, over 4 numbers.
+        (gradient,) = torch.autograd.grad(loss, predicted)
+        assert gradient.tolist() == [[0.5, -1.0], [1.5, 0.0]]
+
+    def test_predictor_learns_where_actions_led_and_not_where_they_were_taken(self) -> None:
+        trainer = started("rnd", task="fourroom", time_limit=5)
+        step, led_to = trainer.task.step, []
+
+        def write_down(action):
+            outcome = step(action)
+            led_to.append(outcome.next_observation.clone())
+            return outcome
+
+        trainer.task.step = write_down
+        trainer.collect()
+        batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        rows, seen = [], []
+        choose, loss = trainer.strategy.auxiliary_rows, trainer.strategy.auxiliary_loss
+        trainer.strategy.auxiliary_rows = lambda index, size: (
+            rows.append(choose(index, size)) or rows[-1]
+        )
+        trainer.strategy.auxiliary_loss = lambda where: seen.append(where) or loss(where)
+        trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+        expected = torch.stack(led_to).flatten(0, 1)[torch.cat(rows)]
+        assert torch.equal(torch.cat(seen), expected)
+        assert not torch.equal(expected, batch.observation[torch.cat(rows)])
+
     def test_return_is_never_cut(self) -> None:
         trainer = started("rnd", time_limit=5)
         trainer.iterate()
@@ -125,6 +160,20 @@ class TestWhiteNoise:
         assert float(noise.std()) == pytest.approx(1, abs=0.02)
         assert not strategy.streams[0].separate
         assert strategy.streams[0].coefficient == 0.01
+
+    def test_is_added_as_it_is_even_where_rewards_are_scaled(self) -> None:
+        """In a world without rewards, all that is left of r + γ V(s') is 0.01 · noise."""
+        settings = {"task": "fourroom", "scale_reward": True, "gae_lambda": 0.0, "discount": 0.9}
+        trainer = started("white-noise", **settings)
+        draw, drawn = trainer.strategy.bonus, []
+        trainer.strategy.bonus = lambda *arguments: drawn.append(draw(*arguments)) or drawn[-1]
+        for _ in range(2):
+            trainer.collect()
+            batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+            with torch.no_grad():
+                value = trainer.network.value(trainer.rollout.next_observation(), None)
+            reward = batch.returns - 0.9 * value.flatten(0, 1)
+            torch.testing.assert_close(reward, 0.01 * drawn[-1], atol=1e-6, rtol=1e-4)
 
     def test_policy_sees_nothing_of_it(self) -> None:
         trainer = started("white-noise")

@@ -101,7 +101,8 @@ def test_first_actions_have_the_deviation_asked_for() -> None:
 
 
 def test_clips_the_scaled_task_reward() -> None:
-    clipped, _, _ = prepared("none", task="gym/Pendulum-v1", reward_clip=0.5, gae_lambda=0.0)
+    settings = {"task": "gym/Pendulum-v1", "scale_reward": False, "gae_lambda": 0.0}
+    clipped, _, _ = prepared("none", **settings, reward_clip=0.5)
     rollout = clipped.rollout
     batch, _ = clipped.learner.prepare(rollout, clipped.strategy)
     with torch.no_grad():
@@ -114,7 +115,8 @@ def test_clips_the_scaled_task_reward() -> None:
 
 
 def test_reward_scale_multiplies_the_task_reward_and_leaves_scores_alone() -> None:
-    trainer, batch, _ = prepared("none", task="gym/Pendulum-v1", reward_scale=0.01, gae_lambda=0.0)
+    settings = {"task": "gym/Pendulum-v1", "scale_reward": False, "gae_lambda": 0.0}
+    trainer, batch, _ = prepared("none", **settings, reward_scale=0.01)
     rollout = trainer.rollout
     with torch.no_grad():
         next_value = trainer.network.value(rollout.next_observation(), None).flatten(0, 1)

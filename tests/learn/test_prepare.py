@@ -1,0 +1,119 @@
+"""From a rollout to advantages: every stream against plain loops over what happened."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from rle.runs.trainer import Trainer
+from tests.builders import small_config
+from tests.learn.plain import History, PlainStream, advantages_of_stream, collected
+
+NUM_ENVS = 4
+SETTINGS = {
+    "num_envs": NUM_ENVS,
+    "rollout_steps": 32,
+    "discount": 0.9,
+    "gae_lambda": 0.8,
+    "scale_reward": True,
+}
+DISCOUNTS = {"rle": 0.7, "rnd": 0.6}
+COEFFICIENTS = {"rle": 0.3, "rnd": 0.5}
+CARTPOLE = {"task": "gym/CartPole-v1", "time_limit": 15}
+RLE = {"rle__standardise": True, "rle__unit_norm": True, "rle__scale_bonus": True}
+RLE |= {"rle__discount": DISCOUNTS["rle"], "rle__coefficient": COEFFICIENTS["rle"]}
+RND = {"rnd__scale_bonus": True, "rnd__discount": DISCOUNTS["rnd"]}
+RND |= {"rnd__coefficient": COEFFICIENTS["rnd"]}
+
+CASES = {
+    "rle over reset rows": ("rle", {**CARTPOLE, **RLE, "autoreset": "next-step"}),
+    "rle without reset rows": ("rle", {**CARTPOLE, **RLE, "autoreset": "same-step"}),
+    "rle, paid on the way": (
+        "rle",
+        {**CARTPOLE, **RLE, "autoreset": "next-step", "rle__condition_on_bonus": True},
+    ),
+    "rnd over reset rows": ("rnd", {**CARTPOLE, **RND, "autoreset": "next-step"}),
+    "rnd without reset rows": ("rnd", {**CARTPOLE, **RND, "autoreset": "same-step"}),
+    "both, a part at a time": (
+        "rle+rnd",
+        {**RLE, **RND, **CARTPOLE, "autoreset": "next-step", "micro_batch": 5},
+    ),
+}
+HAPPENED = {
+    case: {"terminated", "truncated"}
+    | ({"cut"} if "rle" in explore else set())
+    | ({"reset"} if settings["autoreset"] == "next-step" else set())
+    for case, (explore, settings) in CASES.items()
+}
+"""What there has to be in the rollouts for the comparison to mean something."""
+
+
+def bonuses_of_rle(strategy, history: History) -> Tensor:
+    """F(s', z) = f(s')·z, `[T, N]`, with what the statistics were before the rollout."""
+    d = strategy.config.dimension
+    rows = []
+    for moment in history.moments:
+        features = strategy.features(moment.step.next_observation)
+        features = (features - strategy._mean) / strategy._deviation
+        features = features / features.square().sum(-1, keepdim=True).sqrt()
+        rows.append((features * moment.latent[:, :d]).sum(-1))
+    return torch.stack(rows)
+
+
+def bonuses_of_rnd(strategy, history: History) -> Tensor:
+    """½ ‖prediction - target‖², `[T, N]`, on observations whitened as before the rollout."""
+    rows = []
+    for moment in history.moments:
+        seen = (moment.step.next_observation - strategy._mean) / strategy._deviation
+        seen = seen.clip(-5, 5)
+        difference = strategy._predictor(seen) - strategy._target(seen)
+        rows.append(difference.square().sum(-1) / 2)
+    return torch.stack(rows)
+
+
+BONUSES = {"rle": bonuses_of_rle, "rnd": bonuses_of_rnd}
+
+
+def assert_close(found: Tensor, expected: dict[tuple[int, int], float]) -> None:
+    """Compare a flat batch `[T · N]` at the real transitions."""
+    for (t, n), number in expected.items():
+        assert float(found[t * NUM_ENVS + n]) == pytest.approx(number, abs=2e-4), (t, n)
+
+
+@pytest.mark.parametrize("case", CASES)
+@torch.no_grad()
+def test_advantages_and_returns_equal_the_plain_loops(case: str) -> None:
+    """Two rollouts, so that filters and statistics go on from one to the next."""
+    explore, settings = CASES[case]
+    trainer = Trainer(small_config(explore, **{**SETTINGS, **settings}))
+    trainer.start()
+    parts = getattr(trainer.strategy, "parts", {explore: trainer.strategy})
+    task_stream = PlainStream(0.9, NUM_ENVS)
+    bonus_streams = {name: PlainStream(DISCOUNTS[name], NUM_ENVS) for name in parts}
+    happened = set()
+    for _ in range(2):
+        history = collected(trainer)
+        bonuses = {name: BONUSES[name](part, history) for name, part in parts.items()}
+        batch, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+
+        rewards = task_stream.scaled(history, history.rewards(), history.ends())
+        together = advantages_of_stream(trainer, history, 0, 0.9, rewards)
+        assert_close(batch.returns[:, 0] - batch.values[:, 0], together)
+        for head, (name, stream) in enumerate(bonus_streams.items(), start=1):
+            cuts = history.cuts(head - 1)
+            rewards = stream.scaled(history, bonuses[name], cuts)
+            advantages = advantages_of_stream(trainer, history, head, stream.discount, rewards)
+            assert_close(batch.returns[:, head] - batch.values[:, head], advantages)
+            for place, advantage in advantages.items():
+                together[place] += COEFFICIENTS[name] * advantage
+            happened |= {"cut" for t, n in advantages if bool(cuts[t, n])}
+            paid = torch.tensor([float(bonuses[name][place]) for place in advantages])
+            assert metrics[f"bonus_{name}_mean"] == pytest.approx(float(paid.mean()), abs=1e-4)
+            assert metrics[f"bonus_{name}_max"] == pytest.approx(float(paid.max()), abs=1e-4)
+            assert metrics[f"bonus_{name}_min"] == pytest.approx(float(paid.min()), abs=1e-4)
+            assert metrics[f"bonus_{name}_deviation"] == pytest.approx(float(paid.std()), abs=1e-4)
+        assert_close(batch.advantage, together)
+        for moment in history.moments:
+            happened |= {"terminated"} if bool(moment.step.terminated.any()) else set()
+            happened |= {"truncated"} if bool(moment.step.truncated.any()) else set()
+            happened |= {"reset"} if moment.step.real is not None else set()
+    assert happened == HAPPENED[case]
