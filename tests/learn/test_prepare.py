@@ -1,5 +1,7 @@
 """From a rollout to advantages: every stream against plain loops over what happened."""
 
+import statistics
+
 import pytest
 import torch
 from torch import Tensor
@@ -117,3 +119,66 @@ def test_advantages_and_returns_equal_the_plain_loops(case: str) -> None:
             happened |= {"truncated"} if bool(moment.step.truncated.any()) else set()
             happened |= {"reset"} if moment.step.real is not None else set()
     assert happened == HAPPENED[case]
+
+
+@torch.no_grad()
+def test_one_head_learns_the_weighted_sum_and_is_cut_as_the_task_is() -> None:
+    settings = {**SETTINGS, **CARTPOLE, **RLE, "autoreset": "next-step", "task_coefficient": 2.0}
+    trainer = Trainer(small_config("rle", **settings, rle__separate_streams=False))
+    trainer.start()
+    # Both are filtered with the task's discount.
+    task_stream, bonus_stream = PlainStream(0.9, NUM_ENVS), PlainStream(0.9, NUM_ENVS)
+    for _ in range(2):
+        history = collected(trainer)
+        bonus = bonuses_of_rle(trainer.strategy, history)
+        batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        rewards = task_stream.scaled(history, history.rewards(), history.ends())
+        for place, paid in bonus_stream.scaled(history, bonus, history.cuts(0)).items():
+            rewards[place] = 2.0 * rewards[place] + COEFFICIENTS["rle"] * paid
+        expected = advantages_of_stream(trainer, history, 0, 0.9, rewards)
+        assert batch.returns.shape == (32 * NUM_ENVS, 1)
+        assert_close(batch.returns[:, 0] - batch.values[:, 0], expected)
+        # The weights are in the reward already.
+        assert_close(batch.advantage, expected)
+
+
+@torch.no_grad()
+def test_the_task_reward_is_multiplied_then_scaled_then_clipped() -> None:
+    settings = {**SETTINGS, "task": "gym/Pendulum-v1", "time_limit": 7}
+    trainer = Trainer(small_config("none", **settings, reward_scale=3.0, reward_clip=0.2))
+    trainer.start()
+    stream = PlainStream(0.9, NUM_ENVS)
+    clipped = kept = 0
+    for _ in range(2):
+        history = collected(trainer)
+        batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        rewards = stream.scaled(history, 3.0 * history.rewards(), history.ends())
+        clipped += sum(abs(reward) > 0.2 for reward in rewards.values())
+        kept += sum(abs(reward) <= 0.2 for reward in rewards.values())
+        rewards = {place: max(-0.2, min(0.2, reward)) for place, reward in rewards.items()}
+        assert_close(batch.advantage, advantages_of_stream(trainer, history, 0, 0.9, rewards))
+    assert clipped > 10
+    assert kept > 10
+
+
+@torch.no_grad()
+def test_diagnostics_are_of_real_transitions_alone() -> None:
+    """Shares of |coefficient · advantage|, and 1 - Var(return - value) / Var(return), head by head."""
+    settings = {**SETTINGS, **CARTPOLE, **RLE, "autoreset": "next-step", "task_coefficient": 2.0}
+    trainer = Trainer(small_config("rle", **settings))
+    trainer.start()
+    trainer.collect()
+    batch, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    real = batch.mask.nonzero().squeeze(-1).tolist()
+    assert len(real) < len(batch.mask)
+    returns, values = batch.returns.double(), batch.values.double()
+    sizes = [
+        sum(abs(weight * float(returns[i, head] - values[i, head])) for i in real)
+        for head, weight in enumerate((2.0, COEFFICIENTS["rle"]))
+    ]
+    for head, name in enumerate(("task", "rle")):
+        share = sizes[head] / sum(sizes)
+        assert metrics[f"advantage_share_{name}"] == pytest.approx(share, rel=1e-4)
+        errors = statistics.variance(float(returns[i, head] - values[i, head]) for i in real)
+        spread = statistics.variance(float(returns[i, head]) for i in real)
+        assert metrics[f"explained_variance_{name}"] == pytest.approx(1 - errors / spread, rel=1e-3)
