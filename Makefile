@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test setup lint clean
+.PHONY: demo test mutants setup lint clean
 
 demo: $(VENV)/.package
 	$(BIN)/rle study demo --out runs/demo
@@ -13,6 +13,10 @@ demo: $(VENV)/.package
 
 test: setup lint
 	$(BIN)/python -m pytest -m "not slow"
+
+# Half an hour on one core: do the tests notice small mistakes in the source? See docs/testing.md.
+mutants: setup
+	nice $(BIN)/python -m tools.mutants
 
 setup: $(VENV)/.tests
 
