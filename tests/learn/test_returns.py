@@ -32,6 +32,13 @@ def test_linear_recurrence_equals_the_loop(length: int) -> None:
     torch.testing.assert_close(linear_recurrence(inputs, weights), torch.stack(expected))
 
 
+def test_linear_recurrence_leaves_what_it_is_given() -> None:
+    inputs, weights = torch.ones(5, 2), torch.full((5, 2), 0.5)
+    linear_recurrence(inputs, weights)
+    assert torch.equal(inputs, torch.ones(5, 2))
+    assert torch.equal(weights, torch.full((5, 2), 0.5))
+
+
 # Rewards 1, 2, 4; values 8, 4, 2; value after the last step 16; discount and lambda one half.
 REWARDS, VALUES, NEXT_VALUES = column(1, 2, 4), column(8, 4, 2), column(4, 2, 16)
 

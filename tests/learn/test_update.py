@@ -6,6 +6,7 @@ from torch import Tensor
 
 from rle.learn.ppo import Batch
 from rle.runs.trainer import Trainer
+from rle.tasks.base import Continuous, State, Step, Task, TaskSpec
 from tests.builders import small_config
 
 SETTINGS = {
@@ -124,3 +125,48 @@ def test_learning_rate_stays_unless_it_is_to_be_annealed() -> None:
     trainer, _ = prepared("none", learning_rate=0.02, anneal_learning_rate=True)
     trainer.learner.set_progress(0.75)
     assert trainer.learner.optimiser.learning_rate == pytest.approx(0.005)
+
+
+class ThreeArms(Task):
+    """Three numbers are an action, and what is seen next; nothing ever ends."""
+
+    spec = TaskSpec(8, (3,), torch.float32, Continuous((-1.0,) * 3, (1.0,) * 3))
+
+    def reset(self, seed: int) -> Tensor:
+        return torch.zeros(8, 3)
+
+    def step(self, action: Tensor) -> Step:
+        never = torch.zeros(8, dtype=torch.bool)
+        return Step(action.sum(-1), never, never, action, action)
+
+    def state_dict(self) -> State:
+        return {}
+
+    def load_state_dict(self, state: State) -> None:
+        pass
+
+
+@pytest.mark.parametrize("task", [None, ThreeArms()], ids=["one of two", "three numbers"])
+def test_the_batch_holds_the_rollout_row_by_row(task: Task | None) -> None:
+    trainer = Trainer(small_config("rle", **SETTINGS), task)
+    trainer.start()
+    trainer.collect()
+    batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    rollout, distribution = trainer.rollout, trainer.distribution
+    assert batch.action.shape == (128, *distribution.action_shape)
+    for i in range(0, 128, 7):
+        t, n = divmod(i, 8)
+        assert torch.equal(batch.observation[i], rollout.observation[t, n])
+        assert torch.equal(batch.latent[i], rollout.latent[t, n])
+        assert torch.equal(batch.action[i], rollout.action[t, n])
+        taken = distribution.log_probability(rollout.policy_output[t, n], rollout.action[t, n])
+        torch.testing.assert_close(batch.log_probability[i], taken)
+
+
+def test_the_strategy_is_told_of_every_step_and_of_the_end() -> None:
+    trainer, batch = prepared("rle", epochs=3, minibatches=4)
+    told = []
+    trainer.strategy.after_minibatch = lambda network: told.append(("minibatch", network))
+    trainer.strategy.after_update = lambda network: told.append(("update", network))
+    trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+    assert told == [("minibatch", trainer.network)] * 12 + [("update", trainer.network)]
