@@ -86,8 +86,8 @@ def test_hours_of_a_study_come_from_the_suites_last_measurement(
     # 27 111 hours at 500 a second.
     expected = "200,000,000 steps, about 27,111 hours here, judging by atari/Alien)"
     assert expected in study_names()["atari57"]
-    # 40 runs x 2.5 M steps at twice 50 000 a second are 1000 seconds.
-    assert "40 runs of 2,500,000 steps, about 0.3 hours" in study_names()["fourroom-reward-free"]
+    # 50 runs x 2.5 M steps at twice 50 000 a second are 1250 seconds.
+    assert "50 runs of 2,500,000 steps, about 0.3 hours" in study_names()["fourroom-reward-free"]
 
 
 def test_hours_of_a_study_add_up_over_tasks_as_far_as_they_were_measured(
