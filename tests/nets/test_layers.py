@@ -78,3 +78,16 @@ def test_silenced_layer_is_the_plain_one() -> None:
     layer.silence()
     x = torch.randn(3, 4)
     torch.testing.assert_close(layer(x), torch.nn.functional.linear(x, layer.weight, layer.bias))
+
+
+def test_a_noise_sample_for_each_row() -> None:
+    layer = NoisyLinear(4, 2, 0.5)
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    samples, expected = [], []
+    for row in range(3):
+        layer.resample(torch.Generator().manual_seed(row))
+        samples.append((layer.weight_noise.clone(), layer.bias_noise.clone()))
+        expected.append(layer(x[row]))
+    layer.weight_noise = torch.stack([weight for weight, _ in samples])
+    layer.bias_noise = torch.stack([bias for _, bias in samples])
+    torch.testing.assert_close(layer(x), torch.stack(expected))

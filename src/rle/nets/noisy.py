@@ -11,7 +11,8 @@ class NoisyLinear(nn.Linear):
     """y = (W + σ_W ∘ ε_W) x + (b + σ_b ∘ ε_b) with independent standard normal ε.
 
     Independent noise rather than factorised: the variant the NoisyNet paper uses for on-policy
-    agents. ε is a buffer that `resample` fills; it stays until then.
+    agents. ε is a buffer that `resample` fills; it stays until then. Whoever watches many perturbed
+    agents at once may put `[N, outputs, inputs]` and `[N, outputs]` there: a sample for each row.
     """
 
     weight_noise: Tensor
@@ -38,4 +39,6 @@ class NoisyLinear(nn.Linear):
         """`[..., inputs] -> [..., outputs]`."""
         weight = self.weight + self.weight_deviation * self.weight_noise
         bias = self.bias + self.bias_deviation * self.bias_noise
+        if weight.dim() == 3:
+            return (weight @ x[..., None]).squeeze(-1) + bias
         return functional.linear(x, weight, bias)

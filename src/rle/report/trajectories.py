@@ -73,31 +73,44 @@ def watch(agent: Trainer, draws: int, repeats: int, steps: int) -> tuple[IntArra
     latents = draw_latents(agent.strategy, draws)
     if latents is not None:
         latents = latents.repeat_interleave(repeats, dim=0).to(agent.device)
-    draw_of = np.arange(draws).repeat(repeats)
-    if not noisy_layers(agent.network):
-        cells = trajectory_cells(agent, latents, steps, draws * repeats, SEED)
-        return cells, None if latents is None else draw_of
-    # All trajectories of one call share the weights, so each sample needs a call of its own.
-    parts = []
-    for draw in range(draws):
+    perturbed = _perturb_each(agent, draws, repeats)
+    cells = trajectory_cells(agent, latents, steps, draws * repeats)
+    return cells, np.arange(draws).repeat(repeats) if perturbed or latents is not None else None
+
+
+def _perturb_each(agent: Trainer, draws: int, repeats: int) -> bool:
+    """Give the trajectories of each draw their own sample of weight noise; False without any."""
+    layers = noisy_layers(agent.network)
+    for layer in layers:
+        # One sample again, should the agent have been watched before.
+        layer.weight_noise = torch.zeros_like(layer.weight)
+        layer.bias_noise = torch.zeros_like(layer.bias)
+    samples: list[list[tuple[Tensor, Tensor]]] = [[] for _ in layers]
+    for draw in range(draws if layers else 0):
         agent.strategy.reseed(derive_seed(SEED, f"report draw {draw}"))
         agent.strategy.begin_rollout(agent.network)
-        own = None if latents is None else latents[draw * repeats : (draw + 1) * repeats]
-        parts.append(trajectory_cells(agent, own, steps, repeats, draw))
-    return np.concatenate(parts, axis=1), draw_of
+        for layer, drawn in zip(layers, samples, strict=True):
+            drawn.append((layer.weight_noise.clone(), layer.bias_noise.clone()))
+    for layer, drawn in zip(layers, samples, strict=True):
+        weights, biases = (torch.stack(part) for part in zip(*drawn, strict=True))
+        layer.weight_noise = weights.repeat_interleave(repeats, dim=0)
+        layer.bias_noise = biases.repeat_interleave(repeats, dim=0)
+    return bool(layers)
 
 
-def trajectory_cells(
-    agent: Trainer, latents: Tensor | None, steps: int, count: int, seed: int
-) -> IntArray:
+def time_limit(agent: Trainer) -> int:
+    """Steps after which an episode of the agent's task ends."""
+    limit = agent.config.environment.time_limit
+    return fourroom.TIME_LIMIT if limit is None else limit
+
+
+def trajectory_cells(agent: Trainer, latents: Tensor | None, steps: int, count: int) -> IntArray:
     """Cells `[steps + 1, count]` of trajectories from the start, each under its own fixed z.
 
     A trajectory that reaches the goal stays there: what follows would be another episode.
     """
-    environment = agent.config.environment
-    limit = fourroom.TIME_LIMIT if environment.time_limit is None else environment.time_limit
-    _, seen = trajectories(agent, latents, min(steps, limit), count, seed)
-    cells = cells_of(seen.cpu().double().numpy(), environment.television)
+    _, seen = trajectories(agent, latents, min(steps, time_limit(agent)), count, SEED)
+    cells = cells_of(seen.cpu().double().numpy(), agent.config.environment.television)
     if agent.config.task == "fourroom-sparse":
         arrived = np.maximum.accumulate(cells == fourroom.cell_index(*fourroom.GOAL), axis=0)
         cells = np.where(arrived, fourroom.cell_index(*fourroom.GOAL), cells)
