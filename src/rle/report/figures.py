@@ -22,7 +22,7 @@ Pixels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """A line over the grid: rows and columns of the cells it passes."""
+    """A line over the grid: rows and columns of the cells it passes, which are whole cells apart."""
 
     rows: FloatArray
     columns: FloatArray

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
+from PIL import Image
 
 from rle.report.curve_plots import draw_curves, draw_grid
 from rle.report.estimate_plots import draw_bars, draw_estimates
@@ -63,6 +64,14 @@ def save_figure(figure: Figure, folder: FilePath, name: str) -> None:
                 canvas = draw_bars(figure)
         canvas.savefig(folder / f"{name}.svg", metadata={"Date": None})
         canvas.savefig(folder / f"{name}.png", dpi=RESOLUTION)
+        if isinstance(figure, PanelFigure) and figure.scale is None:
+            _reduce_colours(folder / f"{name}.png")
+
+
+def _reduce_colours(picture: FilePath) -> None:
+    """A third of the size for lines, which have few colours; those of a heat map are all needed."""
+    with Image.open(picture) as whole:
+        whole.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 
 class _Sheet:

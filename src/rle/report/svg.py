@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from functools import cache
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,20 +83,27 @@ def panel_svg(panel: Panel, unvisited: bool) -> Markup:
 
 
 def _path_svg(path: Path) -> str:
-    points = " ".join(
-        f"{column + 0.5:.3g},{row + 0.5:.3g}"
-        for row, column in _without_repeats(path.rows, path.columns)
-    )
+    start = f"M{path.columns[0] + 0.5:.4g} {path.rows[0] + 0.5:.4g}"
     return (
-        f'<polyline class="path" points="{points}" stroke="{path.colour}"/>'
+        f'<path class="path" d="{start}{_moves(path)}" stroke="{path.colour}"/>'
         f'<circle class="end" cx="{path.columns[-1] + 0.5:.4g}" cy="{path.rows[-1] + 0.5:.4g}" '
         f'r="0.9" fill="{path.colour}"/>'
     )
 
 
-def _without_repeats(rows: FloatArray, columns: FloatArray) -> list[tuple[float, float]]:
-    pairs = list(zip(rows.tolist(), columns.tolist(), strict=True))
-    return [pair for pair, before in zip(pairs, [None, *pairs], strict=False) if pair != before]
+def _moves(path: Path) -> str:
+    """The way from cell to cell, each straight stretch one move: a page holds very many of them."""
+    moves = np.rint(np.diff([path.columns, path.rows])).astype(int).T.tolist()
+    parts = []
+    for (right, down), same in groupby(moves):
+        number = len(list(same))
+        if right and down:
+            parts.append(f"l{number * right} {number * down}")
+        elif right:
+            parts.append(f"h{number * right}")
+        elif down:
+            parts.append(f"v{number * down}")
+    return "".join(parts)
 
 
 def _data_address(pixels: Pixels) -> str:
