@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -11,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rle.config import RunConfig
 from rle.report import report
-from rle.report.pictures import columns_of, nearest_step
 from rle.report.reward_maps import reward_pixels
 from rle.report.svg import wall_path
 from rle.report.visit_maps import visit_pixels
@@ -23,18 +24,23 @@ from tests.builders import small_config
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
+def grid_world(explore: str, task: str, seed: int = 0, **settings: int) -> RunConfig:
+    """A small run; its episodes are short, so that agents are not watched for long."""
+    return small_config(explore, task, seed, environment__time_limit=50, **settings)
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("runs")
     for explore in ("rle", "none"):
         for seed in (0, 1):
-            config = small_config(explore, "fourroom", seed)
-            train_config(config, root / "fourroom" / explore / str(seed), quiet=True)
-    sparse = small_config("rle", "fourroom-sparse", environment__time_limit=50)
-    train_config(sparse, root / "sparse", quiet=True)
-    for explore in ("noisy", "rle+rnd"):
-        train_config(small_config(explore, "fourroom"), root / "fourroom" / explore, quiet=True)
-    train_config(small_config("rle", "fourroom-noisytv"), root / "tv", quiet=True)
+            # Checkpoints at a fifth, two fifths, ... of training.
+            fifths = grid_world(explore, "fourroom", seed, total_steps=1280, checkpoint_every=256)
+            train_config(fifths, root / "fourroom" / explore / str(seed), quiet=True)
+    for explore in ("noisy", "rle+rnd", "random"):
+        train_config(grid_world(explore, "fourroom"), root / "fourroom" / explore, quiet=True)
+    train_config(grid_world("rle", "fourroom-sparse"), root / "sparse", quiet=True)
+    train_config(grid_world("rle", "fourroom-noisytv"), root / "tv", quiet=True)
     train_config(small_config("none", "gym/CartPole-v1"), root / "gym", quiet=True)
     return root
 
@@ -93,17 +99,26 @@ def test_figures_are_there_as_svg_and_png(page: Path) -> None:
     figures = page.parent / "figures"
     names = {path.stem for path in figures.iterdir()}
     assert {
+        "fourroom-environment",
         "fourroom-coverage",
         "fourroom-visitation-entropy",
         "fourroom-visitation",
         "fourroom-visitation-every-seed",
+        "fourroom-visitation-throughout",
         "fourroom-trajectories",
+        "fourroom-trajectories-middle",
+        "fourroom-trajectories-rle",
+        "fourroom-trajectories-ppo",
+        "fourroom-trajectories-noisynet",
+        "fourroom-trajectories-random-actions",
         "fourroom-reward-maps",
         "fourroom-sparse-success",
         "fourroom-noisytv-trajectories",
         "gym-cartpole-v1-score",
     } <= names
     assert "fourroom-success" not in names
+    # One moment of the television's run was recorded: there is nothing to see throughout training.
+    assert "fourroom-noisytv-visitation-throughout" not in names
     for name in names:
         assert (figures / f"{name}.svg").read_text().startswith("<?xml")
         assert (figures / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -119,7 +134,7 @@ def test_numbers_are_those_of_the_runs(runs: Path, page: Path) -> None:
         "gym/CartPole-v1",
     ]
     methods = {m["label"]: m for m in summary["tasks"]["fourroom"]["methods"]}
-    assert list(methods) == ["RLE", "PPO", "NoisyNet", "RLE + RND"]
+    assert list(methods) == ["RLE", "PPO", "NoisyNet", "Random actions", "RLE + RND"]
     for seed in (0, 1):
         record = json.loads((runs / f"fourroom/rle/{seed}/finished.json").read_text())
         by_seed = methods["RLE"]["measures"]["coverage"]["by_seed"]
@@ -128,12 +143,39 @@ def test_numbers_are_those_of_the_runs(runs: Path, page: Path) -> None:
         ("RLE", True),
         ("PPO", False),
         ("NoisyNet", True),
+        ("Random actions", False),
         ("RLE + RND", True),
     ):
         assert ("diversity_between" in methods[label]["measures"]) == has_draws
         assert 0 <= methods[label]["measures"]["diversity_within"]["mean"] <= 1
     cartpole = summary["tasks"]["gym/CartPole-v1"]["methods"][0]["measures"]
     assert cartpole.keys() == {"score", "steps_per_second"}
+
+
+def test_reach_of_trajectories_is_in_page_table_and_summary(page: Path) -> None:
+    task = json.loads((page.parent / "summary.json").read_text())["tasks"]["fourroom"]
+    rle = next(m for m in task["methods"] if m["label"] == "RLE")["trajectories"]
+    assert list(rle) == ["20 %", "60 %", "end"]
+    assert rle["60 %"]["steps"] == {"0": 768, "1": 768}
+    rows = {
+        (row["method"], row["moment"]): row
+        for row in csv.DictReader(
+            (page.parent / "tables" / "fourroom-rooms.csv").read_text().splitlines()
+        )
+    }
+    for moment, found in rle.items():
+        row = rows["RLE", moment]
+        for key in ("rooms", "cells"):
+            by_seed = found[key]["by_seed"]
+            assert by_seed.keys() == {"0", "1"}
+            assert float(row[key]) == found[key]["mean"] == sum(by_seed.values()) / 2
+        all_rooms = sum(rooms == 4 for rooms in found["rooms"]["by_seed"].values())
+        assert int(row["seeds_with_all_rooms"]) == found["seeds_with_all_rooms"] == all_rooms
+    assert (
+        "A room is reached if any of them enters a cell of it"
+        in task["definitions"]["trajectories"]
+    )
+    assert "Rooms that trajectories reach" in page.read_text()
 
 
 def test_same_runs_same_figures(runs: Path, page: Path, tmp_path: Path) -> None:
@@ -181,15 +223,3 @@ def test_no_reward_is_white() -> None:
     pixels = reward_pixels(np.zeros((51, 51)), 1.0)
     assert (pixels[0, 0, :3] > 240).all()
     assert pixels[25, 0, 3] == 0
-
-
-def test_checkpoints_near_the_papers() -> None:
-    assert nearest_step([503_808, 1_003_520], 500_000) == 503_808
-    assert nearest_step([303_104], 500_000) is None
-    assert nearest_step([1, 2], None) == 2
-    assert nearest_step([], None) is None
-    wanted = (500_000, 1_500_000, 2_500_000)
-    whole = [503_808, 1_003_520, 1_503_232, 2_002_944, 2_502_656]
-    assert columns_of([whole], wanted) == [*wanted]
-    assert columns_of([whole[:2]], wanted) == [500_000, None]
-    assert columns_of([[100]], wanted) == [None]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rle.report.methods import Method, TaskGroup, reference_of
 from rle.report.records import GOAL_TASK, RunRecord, is_fourroom
+from rle.report.rooms import Reach
 from rle.report.trajectories import LATENTS, PERIOD, REPEATS, Diversity
 from rle.stats import Bootstrap, Interval, difference_interval, mean_interval
 from rle.tasks import fourroom
@@ -135,9 +136,16 @@ class TaskMeasures:
     """By label of the method, then key of the measure; absent where nothing was measured."""
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+    reaches: tuple[Reach, ...] = ()
+    """How far trajectories reach, by method and moment; none but in grid worlds."""
 
 
-def measure_task(group: TaskGroup, diversities: Diversities, bootstrap: Bootstrap) -> TaskMeasures:
+def measure_task(
+    group: TaskGroup,
+    diversities: Diversities,
+    bootstrap: Bootstrap,
+    reaches: tuple[Reach, ...] = (),
+) -> TaskMeasures:
     """Every measure of every method of a task, and the differences between RLE and the others."""
     measures = measures_of(group.task)
     estimates: dict[str, dict[str, Estimate]] = {}
@@ -159,6 +167,7 @@ def measure_task(group: TaskGroup, diversities: Diversities, bootstrap: Bootstra
         estimates,
         tuple(_differences(group, measures, estimates, bootstrap)),
         tuple(notes),
+        reaches,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,13 +13,19 @@ import numpy.typing as npt
 from rle.errors import UsageError
 from rle.report.methods import Method
 from rle.report.records import GOAL_TASK, RunRecord
+from rle.report.style import steps_text
 
+MOMENTS = (0.2, 0.6)
+"""Shares of training at which agents are looked at, beside its end: the paper's 500 k, 1.5 M and 2.5 M
+of 2.5 M steps."""
 TOLERANCE = 0.1
 """A checkpoint within 10 % of the steps asked for will do."""
 COLUMNS = 5
 """Panels side by side in a figure's file."""
 
 Values = npt.NDArray[np.float64]
+Moment = float | None
+"""A share of training; None: the last that was recorded."""
 Result = TypeVar("Result")
 
 
@@ -60,23 +66,54 @@ def which_seed(method: Method, run: RunRecord) -> str:
     return f"seed {run.seed}" if among == 1 else f"seed {run.seed} (median of {among})"
 
 
-def nearest_step(available: Sequence[int], wanted: int | None) -> int | None:
-    """The step closest to `wanted` if one is close, or the last for None."""
-    if not available:
-        return None
-    if wanted is None:
-        return available[-1]
-    nearest = min(available, key=lambda step: abs(step - wanted))
-    return nearest if abs(nearest - wanted) <= TOLERANCE * wanted else None
+@dataclass(frozen=True)
+class Recorded:
+    """The steps at which a run recorded something, ascending, and how many it is to make."""
+
+    steps: tuple[int, ...]
+    planned: int
+
+    def nearest(self, moment: Moment) -> int | None:
+        """The step closest to a moment of training, None if none is close; or the last."""
+        if not self.steps:
+            return None
+        if moment is None:
+            return self.steps[-1]
+        wanted = moment * self.planned
+        nearest = min(self.steps, key=lambda step: abs(step - wanted))
+        return nearest if abs(nearest - wanted) <= TOLERANCE * wanted else None
 
 
-def columns_of(available: Sequence[Sequence[int]], wanted: Sequence[int]) -> list[int | None]:
-    """Which of the `wanted` steps at least one run has; None, the end, unless it is among them."""
-    has = [w for w in wanted if any(nearest_step(steps, w) is not None for steps in available)]
+def checkpoints_of(run: RunRecord) -> Recorded:
+    """Where the agent of a run can be loaded."""
+    return Recorded(tuple(run.directory.checkpoint_steps()), int(run.settings["total_steps"]))
+
+
+def artefacts_of(run: RunRecord) -> Recorded:
+    """Where a run counted its visits."""
+    return Recorded(tuple(run.directory.artefact_steps()), int(run.settings["total_steps"]))
+
+
+def moments_of(recorded: Sequence[Recorded], shares: Sequence[float]) -> list[Moment]:
+    """Which of the `shares` of training at least one run has; the end too, unless they reach it."""
+    has = [s for s in shares if any(one.nearest(s) is not None for one in recorded)]
     at_end = all(
-        not steps or steps[-1] in {nearest_step(steps, w) for w in has} for steps in available
+        not one.steps or one.steps[-1] in {one.nearest(s) for s in has} for one in recorded
     )
     return [*has] if has and at_end else [*has, None]
+
+
+def moment_name(moment: Moment) -> str:
+    """A moment in a table."""
+    return "end" if moment is None else f"{100 * moment:.0f} %"
+
+
+def moment_heading(moment: Moment, steps: Iterable[int | None]) -> tuple[str, bool]:
+    """When pictures were taken, and whether that leaves open after how many steps each was."""
+    texts = {steps_text(step) for step in steps if step is not None}
+    if len(texts) == 1:
+        return f"After {texts.pop()} steps", False
+    return "At the end" if moment is None else f"After {moment_name(moment)} of training", True
 
 
 def marks(run: RunRecord) -> tuple[bool, tuple[int, int] | None]:

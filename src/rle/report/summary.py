@@ -8,6 +8,8 @@ from typing import Any
 
 from rle.report.measures import SUCCESS, TaskMeasures, seeds_with_success
 from rle.report.methods import TaskGroup
+from rle.report.pictures import moment_name
+from rle.report.rooms import RULE, Reach
 from rle.stats import METHODS, Bootstrap, Interval
 
 
@@ -40,6 +42,9 @@ def task_summary(group: TaskGroup, results: TaskMeasures, notes: list[str]) -> d
         }
         if SUCCESS.key in estimates:
             entry["seeds_with_success"] = seeds_with_success(estimates[SUCCESS.key])
+        reaches = [reach for reach in results.reaches if reach.method == method.label]
+        if reaches:
+            entry["trajectories"] = {moment_name(r.moment): reach_summary(r) for r in reaches}
         methods.append(entry)
     return {
         "methods": methods,
@@ -54,9 +59,24 @@ def task_summary(group: TaskGroup, results: TaskMeasures, notes: list[str]) -> d
             }
             for difference in results.differences
         ],
-        "definitions": {measure.key: measure.explanation for measure in results.measures},
+        "definitions": {measure.key: measure.explanation for measure in results.measures}
+        | ({"trajectories": RULE} if results.reaches else {}),
         "notes": notes,
     }
+
+
+def reach_summary(reach: Reach) -> dict[str, Any]:
+    """How far the trajectories of a method reach at one moment, as JSON."""
+    return {
+        "seeds_with_all_rooms": reach.all_rooms,
+        "rooms": {"mean": reach.mean_rooms, "by_seed": _by_seed(reach.rooms)},
+        "cells": interval_summary(reach.mean_cells) | {"by_seed": _by_seed(reach.cells)},
+        "steps": _by_seed(reach.steps),
+    }
+
+
+def _by_seed(values: dict[int, int]) -> dict[str, int]:
+    return {str(seed): value for seed, value in values.items()}
 
 
 def interval_summary(interval: Interval) -> dict[str, Any]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from functools import partial
 
 from rle.report.curves import CurveDrawing, curve_figures
+from rle.report.environment_map import environment_figure
 from rle.report.estimates import ablation_figures
 from rle.report.figures import Figure
+from rle.report.looks import NO_LOOKS, look_at_all
 from rle.report.measures import Diversities, TaskMeasures, measure_task
 from rle.report.methods import TaskGroup, reference_of
 from rle.report.page import Section
 from rle.report.pictures import Problems, attempt
 from rle.report.records import is_fourroom
 from rle.report.reward_maps import reward_figure
+from rle.report.room_table import room_table
+from rle.report.rooms import measure_reach
 from rle.report.style import LineStyle, file_name
 from rle.report.tables import differences_table, measures_table, runs_table, settings_table
 from rle.report.trajectories import measure_diversity
-from rle.report.trajectory_maps import trajectory_figure
-from rle.report.visit_maps import every_seed_figure, visit_figure
+from rle.report.trajectory_maps import every_seed_figures, middle_figure, trajectory_figure
+from rle.report.visit_maps import every_seed_figure, throughout_figure, visit_figure
 from rle.report.wording import headline, main_measure, task_description, task_title
 from rle.stats import Bootstrap
 
@@ -28,7 +32,9 @@ def task_section(
     """Draw and measure one task."""
     problems = Problems()
     diversities = _diversities(group, problems)
-    results = measure_task(group, diversities, bootstrap)
+    looks = look_at_all(group, problems) if is_fourroom(group.task) else NO_LOOKS
+    reaches = measure_reach(group.methods, looks, bootstrap)
+    results = measure_task(group, diversities, bootstrap, reaches)
     figures: list[Figure] = [*curve_figures(group, styles, CurveDrawing(bootstrap))]
     main = main_measure(group.task)
     intervals = {
@@ -40,13 +46,17 @@ def task_section(
     if is_fourroom(group.task):
         reference = reference_of(group.methods)
         pictures = [
+            environment_figure(group),
             visit_figure(group, problems),
+            throughout_figure(group, problems),
             every_seed_figure(group, problems),
-            trajectory_figure(group, problems),
+            middle_figure(group, looks),
+            trajectory_figure(group, looks),
+            *every_seed_figures(group, looks),
             *(reward_figure(m, m is not reference, problems) for m in group.methods),
         ]
         figures += [picture for picture in pictures if picture is not None]
-    shown = [measures_table(group, results), differences_table(results)]
+    shown = [measures_table(group, results), differences_table(results), room_table(reaches)]
     section = Section(
         identity=file_name(group.task),
         task=group.task,

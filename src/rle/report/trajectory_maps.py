@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
+import matplotlib
 import numpy as np
+from matplotlib.colors import to_hex
 
 from rle.report.figures import Panel, PanelFigure, PanelGroup, Path
-from rle.report.methods import TaskGroup
+from rle.report.looks import TRAJECTORIES, Look, Looks
+from rle.report.methods import Method, TaskGroup
 from rle.report.pictures import (
     COLUMNS,
-    Problems,
-    attempt,
-    columns_of,
+    Moment,
     marks,
     marks_text,
-    nearest_step,
+    moment_heading,
     representative,
     which_seed,
 )
 from rle.report.records import RunRecord
-from rle.report.style import BLUE, GREEN, ORANGE, PURPLE, VERMILLION, steps_text
-from rle.report.trajectories import load_for_pictures, watch
+from rle.report.rooms import distinct_cells, rooms_reached
+from rle.report.style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    file_name,
+    number_text,
+    steps_text,
+)
 from rle.tasks import fourroom
 
-CHECKPOINTS = (500_000, 1_500_000, 2_500_000)
-"""Where the paper looks at its agents, in steps."""
-TRAJECTORIES = 5
-TRAJECTORY_STEPS = 256
-TRAJECTORY_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION)
+MIDDLE = 0.6
+"""Where the paper looks at many z: 1.5 M of 2.5 M steps."""
+FEW_STEPS = 256
+"""Of the trajectories in figures with few of them."""
+FEW_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION)
+FEW = len(FEW_COLOURS)
+MANY_COLOURS = tuple(to_hex(matplotlib.colormaps["tab20"](n)) for n in range(TRAJECTORIES))
+SPREAD = 0.56
+"""Of a cell: how far the first and the last line of a picture are moved apart."""
 
 
-def trajectory_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
-    """Five trajectories of every method at the paper's checkpoints."""
-    runs = [(method, representative(method)) for method in group.methods]
-    moments = columns_of([run.directory.checkpoint_steps() for _, run in runs], CHECKPOINTS)
-    rows = [[_panel(run, moment, problems) for moment in moments] for _, run in runs]
-    if not any(panel.paths for row in rows for panel in row):
+def trajectory_figure(group: TaskGroup, looks: Looks) -> PanelFigure | None:
+    """Five trajectories of every method at each moment."""
+    if not looks.found:
         return None
+    runs = [(method, representative(method)) for method in group.methods]
+    rows = [[_few_panel(run, moment, looks) for moment in looks.moments] for _, run in runs]
     named = [(method.label, which_seed(method, run)) for method, run in runs]
-    if len(moments) == 1:
+    if len(looks.moments) == 1:
         # With one moment to see, methods stand side by side.
         panels = tuple(
             replace(panel, title=label, detail=", ".join(filter(None, [seed, panel.title])))
@@ -52,40 +65,124 @@ def trajectory_figure(group: TaskGroup, problems: Problems) -> PanelFigure | Non
             PanelGroup(f"{label}, {seed}", tuple(row))
             for (label, seed), row in zip(named, rows, strict=True)
         ]
-        columns = len(moments)
+        columns = len(looks.moments)
     return PanelFigure(
         name="trajectories",
         title="Where each z leads",
         caption=(
-            f"{TRAJECTORIES} trajectories of {TRAJECTORY_STEPS} steps from the start, one colour "
-            "each, with sampled actions; a dot marks where each ends. For RLE every trajectory "
-            f"follows its own z all the way, the same {TRAJECTORIES} z at every checkpoint; for "
-            "NoisyNet its own sample of weight noise; for the others they differ by action noise "
-            "only. Lines are shifted by a fraction of a cell so that they do not hide each other. "
-            f"S: start{marks_text(group.task)}."
+            f"{FEW} trajectories of {FEW_STEPS} steps from the start, one colour each, with sampled "
+            "actions; a dot marks where each ends. For RLE every trajectory follows its own z all "
+            f"the way, the same {FEW} z at every checkpoint; for NoisyNet its own sample of weight "
+            f"noise; for the others they differ by action noise only. {_shift_text(group.task)}"
         ),
         groups=tuple(groups),
         columns=columns,
     )
 
 
-def _paths(run: RunRecord, step: int) -> tuple[Path, ...]:
-    agent = load_for_pictures(run, step)
-    cells, _ = watch(agent, TRAJECTORIES, 1, TRAJECTORY_STEPS)
+def middle_figure(group: TaskGroup, looks: Looks) -> PanelFigure | None:
+    """All trajectories of every method in the middle of training: the paper's third figure."""
+    if not looks.found:
+        return None
+    moment = MIDDLE if MIDDLE in looks.moments else looks.moments[-1]
+    panels = []
+    for method in group.methods:
+        run = representative(method)
+        look = looks.of(run, moment)
+        panel = _panel(run, look, MANY_COLOURS, None)
+        if look is not None:
+            panel = replace(panel, detail=f"{which_seed(method, run)}: {reach_text(look)}")
+        panels.append(replace(panel, title=method.label))
+    steps = [look.step for (_, when), look in looks.found.items() if when == moment]
+    return PanelFigure(
+        name="trajectories-middle",
+        title=f"{TRAJECTORIES} trajectories"
+        + (" in the middle of training" if moment == MIDDLE else ""),
+        caption=(
+            f"{moment_heading(moment, steps)[0]}: {TRAJECTORIES} trajectories, each as long as an "
+            "episode may be and in its own colour, with sampled actions; a dot marks where each "
+            "ends. For RLE every trajectory follows its own z all the way, for NoisyNet its own "
+            "sample of weight noise. With each picture: how many rooms they reach together and how "
+            f"many cells they enter. {_shift_text(group.task)}"
+        ),
+        groups=(PanelGroup("", tuple(panels)),),
+        columns=min(COLUMNS, len(panels)),
+    )
+
+
+def every_seed_figures(group: TaskGroup, looks: Looks) -> list[PanelFigure]:
+    """For each method the trajectories of every seed at each moment: the paper's appendix."""
+    figures = (_every_seed_figure(method, looks) for method in group.methods)
+    return [figure for figure in figures if figure is not None]
+
+
+def _every_seed_figure(method: Method, looks: Looks) -> PanelFigure | None:
+    groups = []
+    for moment in looks.moments:
+        seen = [looks.of(run, moment) for run in method.runs]
+        when, differ = moment_heading(
+            moment, [None if look is None else look.step for look in seen]
+        )
+        panels = []
+        for run in method.runs:
+            panel = _few_panel(run, moment, looks)
+            detail = panel.title if differ else ""
+            panels.append(replace(panel, title=f"seed {run.seed}", detail=detail))
+        groups.append(PanelGroup(when, tuple(panels)))
+    if not any(panel.paths for group in groups for panel in group.panels):
+        return None
+    return PanelFigure(
+        name=f"trajectories-{file_name(method.label)}",
+        title=f"Trajectories of every seed: {method.label}",
+        caption=(
+            f"{FEW} trajectories of {FEW_STEPS} steps from the start of every seed of "
+            f"{method.label}, one colour each, with sampled actions; a dot marks where each ends. "
+            f"{_difference_text(method)} {_shift_text(method.runs[0].task)}"
+        ),
+        groups=tuple(groups),
+        columns=min(COLUMNS, len(method.runs)),
+        folded=True,
+    )
+
+
+def _difference_text(method: Method) -> str:
+    """What makes the trajectories of one agent differ."""
+    parts = method.explore.split("+")
+    if "rle" in parts:
+        return "Every trajectory follows its own z all the way: a colour is the same z everywhere."
+    if "noisy" in parts:
+        return "Every trajectory has its own sample of weight noise."
+    return "They differ by action noise only."
+
+
+def _shift_text(task: str) -> str:
+    return (
+        "Lines are shifted by a fraction of a cell so that they do not hide each other. "
+        f"S: start{marks_text(task)}."
+    )
+
+
+def reach_text(look: Look) -> str:
+    """What the trajectories of a look reach, in a few words."""
+    rooms = rooms_reached(look.cells)
+    cells = number_text(distinct_cells(look.cells), 0)
+    return f"{rooms} room{'s' if rooms > 1 else ''}, {cells} cells"
+
+
+def _few_panel(run: RunRecord, moment: Moment, looks: Looks) -> Panel:
+    return _panel(run, looks.of(run, moment), FEW_COLOURS, FEW_STEPS)
+
+
+def _panel(run: RunRecord, look: Look | None, colours: Sequence[str], steps: int | None) -> Panel:
+    """The first trajectories of a look, one for each colour, up to `steps` (all for None)."""
+    goal, television = marks(run)
+    if look is None:
+        return Panel("", goal=goal, television=television, missing="no checkpoint")
+    cells = look.cells if steps is None else look.cells[: steps + 1]
+    shifts = np.linspace(-SPREAD / 2, SPREAD / 2, len(colours))
     paths = []
-    for number, colour in enumerate(TRAJECTORY_COLOURS):
-        shift = (number - (TRAJECTORIES - 1) / 2) * 0.14
+    for number, (colour, shift) in enumerate(zip(colours, shifts, strict=True)):
         rows, columns = np.divmod(cells[:, number], fourroom.SIZE)
         paths.append(Path(rows + shift, columns + shift, colour))
-    return tuple(paths)
-
-
-def _panel(run: RunRecord, moment: int | None, problems: Problems) -> Panel:
-    goal, television = marks(run)
-    step = nearest_step(run.directory.checkpoint_steps(), moment)
-    paths = None
-    if step is not None:
-        paths = attempt(run, "trajectories", problems, partial(_paths, run, step))
-    if step is None or paths is None:
-        return Panel("", goal=goal, television=television, missing="no checkpoint")
-    return Panel(f"after {steps_text(step)} steps", paths=paths, goal=goal, television=television)
+    when = f"after {steps_text(look.step)} steps"
+    return Panel(when, paths=tuple(paths), goal=goal, television=television)

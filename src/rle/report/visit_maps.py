@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import matplotlib
@@ -14,14 +14,16 @@ from rle.report.figures import ColourScale, Panel, PanelFigure, PanelGroup, Pixe
 from rle.report.methods import TaskGroup
 from rle.report.pictures import (
     COLUMNS,
+    Moment,
     Problems,
     Values,
+    artefacts_of,
     attempt,
     colours,
-    columns_of,
     marks,
     marks_text,
-    nearest_step,
+    moment_heading,
+    moments_of,
     representative,
     which_seed,
 )
@@ -30,8 +32,10 @@ from rle.report.style import number_text, steps_text
 from rle.tasks import fourroom
 
 VISIT_MAP = "viridis"
-EARLY = 500_000
-"""Steps at which the paper takes a first look."""
+EARLY = (0.2,)
+"""The paper shows visits at 500 k of 2.5 M steps, and at the end."""
+THROUGHOUT = (0.2, 0.4, 0.6, 0.8)
+"""Beside the end: how visits spread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +51,9 @@ class VisitMap:
 
 
 def _visit_map(
-    title: str, detail: str, run: RunRecord, moment: int | None, problems: Problems
+    title: str, detail: str, run: RunRecord, moment: Moment, problems: Problems
 ) -> VisitMap:
-    step = nearest_step(run.directory.artefact_steps(), moment)
+    step = artefacts_of(run).nearest(moment)
     loaded = None
     if step is not None:
         load = partial(run.directory.load_artefacts, step)
@@ -100,18 +104,15 @@ def visit_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
     """Visits of every method side by side, early and at the end."""
     runs = [(method, representative(method)) for method in group.methods]
     named = [(method.label, f"{which_seed(method, run)}: ", run) for method, run in runs]
-    moments = columns_of([run.directory.artefact_steps() for _, run in runs], (EARLY,))
+    moments = moments_of([artefacts_of(run) for _, run in runs], EARLY)
     rows = [[_visit_map(*one, moment, problems) for one in named] for moment in moments]
     highest = _highest([shown for row in rows for shown in row])
     if not highest:
         return None
     groups = []
     for moment, row in zip(moments, rows, strict=True):
-        steps = {steps_text(shown.step) for shown in row if shown.step is not None}
-        when = "At the end" if moment is None else f"After about {steps_text(moment)} steps"
-        if len(steps) == 1:
-            when = f"After {min(steps)} steps"
-        panels = tuple(_visit_panel(shown, highest, len(steps) > 1) for shown in row)
+        when, differ = moment_heading(moment, [shown.step for shown in row])
+        panels = tuple(_visit_panel(shown, highest, differ) for shown in row)
         groups.append(PanelGroup(when, panels))
     choice = (
         " Of each method the finished run whose coverage is the median of its seeds (the lower one "
@@ -131,6 +132,43 @@ def visit_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
         scale=_visit_scale(highest),
         unvisited=True,
     )
+
+
+def throughout_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
+    """Visits of every method at five moments: whether it goes on exploring."""
+    runs = [(method, representative(method)) for method in group.methods]
+    moments = moments_of([artefacts_of(run) for _, run in runs], THROUGHOUT)
+    if len(moments) <= len(EARLY) + 1:
+        return None
+    rows = [[_visit_map("", "", run, moment, problems) for moment in moments] for _, run in runs]
+    highest = _highest([shown for row in rows for shown in row])
+    if not highest:
+        return None
+    groups = tuple(
+        PanelGroup(
+            f"{method.label}, {which_seed(method, run)}",
+            tuple(_dated_panel(shown, highest) for shown in row),
+        )
+        for (method, run), row in zip(runs, rows, strict=True)
+    )
+    return PanelFigure(
+        name="visitation-throughout",
+        title="Where the agents have been, throughout training",
+        caption=(
+            "Visits to each cell from the beginning of training up to each moment, on one "
+            f"logarithmic colour scale. S: start{marks_text(group.task)}."
+        ),
+        groups=groups,
+        columns=len(moments),
+        scale=_visit_scale(highest),
+        unvisited=True,
+        folded=True,
+    )
+
+
+def _dated_panel(shown: VisitMap, highest: float) -> Panel:
+    when = "" if shown.step is None else f"after {steps_text(shown.step)} steps"
+    return replace(_visit_panel(shown, highest, False), title=when)
 
 
 def every_seed_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
