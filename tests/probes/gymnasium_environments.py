@@ -108,6 +108,7 @@ def register() -> None:
     box = spaces.Box(-1.0, 1.0, (2,), np.float32)
     lopsided = spaces.Box(np.array([-1.0, -2.0]), np.array([1.0, 0.1]), dtype=np.float64)
     both = spaces.Dict({"place": box, "kind": spaces.Discrete(3)})
+    wide = spaces.Dict({"place": spaces.Box(-9.0, 9.0, (2,)), "kind": spaces.Discrete(3)})
     place = np.array([0.25, -0.5], np.float32)
     picture = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     environments: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -126,6 +127,10 @@ def register() -> None:
         "ShowDict": (
             Showing,
             {"observation_space": both, "observation": {"place": place, "kind": 2}},
+        ),
+        "ShowMeasured": (
+            Showing,
+            {"observation_space": wide, "observation": {"place": place, "kind": 2}},
         ),
         "ShowTuple": (
             Showing,

@@ -6,11 +6,14 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.base import Continuous, Discrete
 from rle.tasks.gym import GymTask, check_gym_id
+from rle.tasks.registry import make_task
+from rle.tasks.spaces import fit_as_it_is
 from tests.probes import gymnasium_environments
 
 gymnasium_environments.register()
@@ -224,6 +227,54 @@ def test_unknown_ids_suggest_the_nearest() -> None:
         check_gym_id("CartPolle-v1")
     check_gym_id("CartPole-v1")
     check_gym_id("tests.probes.gymnasium_environments:probe/Terminating-v0")
+
+
+@pytest.mark.parametrize(
+    ("space", "expected"),
+    [
+        (spaces.Box(-1.0, 1.0, (2,)), [True, True]),
+        (gymnasium.make("MountainCar-v0").observation_space, [False, False]),
+        # A cosine, a sine and a speed.
+        (gymnasium.make("Pendulum-v1").observation_space, [True, True, False]),
+        (spaces.Box(0, 255, (1, 2, 1), np.uint8), [False, False]),
+        (spaces.Box(0.0, 1.0, (1,)), [False]),
+        (spaces.Discrete(3), [True] * 3),
+        (spaces.MultiBinary(2), [True] * 2),
+        (spaces.MultiDiscrete([2, 3]), [True] * 5),
+        # Keys in alphabetical order.
+        (
+            spaces.Dict({"b": spaces.Box(-9, 9, (2,)), "a": spaces.Discrete(2)}),
+            [True, True, False, False],
+        ),
+        (spaces.Tuple([spaces.Box(-9, 9, (1,)), spaces.Discrete(2)]), [False, True, True]),
+    ],
+)
+def test_what_needs_no_normalisation(space: spaces.Space, expected: list[bool]) -> None:
+    assert fit_as_it_is(space).tolist() == expected
+
+
+def test_only_measurements_are_normalised() -> None:
+    """One and the same observation, kind 2 of 3 and a place, has no deviation: its place is 0."""
+    config = EnvironmentConfig(num_envs=2, normalise_observations=True)
+    task = make_task("gym/probe/ShowMeasured-v0", config, torch.device("cpu"))
+    task.reset(0)
+    shown = task.step(torch.zeros(2, dtype=torch.int64)).observation
+    assert shown.tolist() == [[0, 0, 1, 0, 0]] * 2
+
+
+@pytest.mark.parametrize("env_id", ["rle/FourRoom-v0", "FrozenLake-v1"])
+def test_what_is_fit_already_is_shown_unchanged(env_id: str) -> None:
+    plain, shown = (
+        make_task(f"gym/{env_id}", EnvironmentConfig(3, 20, normalise_observations=on), "cpu")
+        for on in (False, True)
+    )
+    assert torch.equal(plain.reset(0), shown.reset(0))
+    source = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        action = torch.randint(0, 4, (3,), generator=source)
+        one, other = plain.step(action), shown.step(action)
+        assert torch.equal(one.observation, other.observation)
+        assert torch.equal(one.next_observation, other.next_observation)
 
 
 def test_time_limit_overrides_the_environments_own() -> None:

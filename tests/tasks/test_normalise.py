@@ -1,9 +1,13 @@
 """Observation normalisation: what is shown, what is learned from, and what a checkpoint keeps."""
 
+import pytest
 import torch
 
 from rle.config import EnvironmentConfig
+from rle.tasks.base import Step
+from rle.tasks.normalise import NormalisedTask
 from rle.tasks.registry import make_task
+from tests.probes.environments import ObservationReward
 
 DEVICE = torch.device("cpu")
 CONFIG = EnvironmentConfig(num_envs=4, time_limit=50, normalise_observations=True)
@@ -59,3 +63,31 @@ def test_a_call_that_only_reset_an_environment_does_not_count() -> None:
     assert not steps[-1].real.any()
     assert float(task._moments.count) == 20
     task.close()
+
+
+class Spoilt(ObservationReward):
+    """Shows 9 at every end, except for the second environment, which shows `number` at the third."""
+
+    number = torch.nan
+    made = 0
+
+    def step(self, action: torch.Tensor) -> Step:
+        step = super().step(action)
+        self.made += 1
+        if self.made == 3:
+            step.next_observation[1] = self.number
+        return step
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf])
+def test_what_is_not_finite_is_shown_as_nan_where_it_is_and_spoils_nothing_else(
+    number: float,
+) -> None:
+    task = NormalisedTask(Spoilt(4), 10.0, DEVICE)
+    task.shown.number = number
+    task.reset(0)
+    action = torch.zeros(4, dtype=torch.int64)
+    seen = [task.step(action).next_observation for _ in range(5)]
+    wrong = torch.stack(seen).isnan().nonzero()
+    assert wrong.tolist() == [[2, 1, 0]]
+    assert bool(task._moments.deviation.isfinite().all())

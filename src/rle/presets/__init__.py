@@ -11,7 +11,7 @@ from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseC
 from rle.errors import UsageError
 from rle.presets.atari import atari_tables
 from rle.presets.control import control_tables
-from rle.presets.fourroom import FOURROOM, FOURROOM_PPO, GYM, GYM_PPO
+from rle.presets.fourroom import FOURROOM, FOURROOM_PPO, GYM, GYM_PPO, OTHER_PPO
 from rle.presets.tables import Tables
 from rle.settings import replace
 
@@ -19,6 +19,7 @@ __all__ = ["default_preset", "preset_config"]
 
 CONTROL = "control/"
 ATARI = "atari/"
+GYMNASIUM = "gym/"
 
 
 def default_preset(task: str) -> str:
@@ -38,7 +39,7 @@ def _tables(task: str, preset: str) -> Tables:
         )
     if task.startswith("fourroom"):
         return Tables(FOURROOM_PPO, (FOURROOM,))
-    return Tables(GYM_PPO, (GYM,))
+    return Tables(GYM_PPO if task.startswith(GYMNASIUM) else OTHER_PPO, (GYM,))
 
 
 def preset_config(task: str, explore: str, preset: str | None = None, seed: int = 0) -> RunConfig:

@@ -76,6 +76,8 @@ def _environment(config: RunConfig) -> VecEnv:
         return environment
     return VecNormalize(
         environment,
+        # What is encoded as zeros and ones is left as it is, as by ours.
+        norm_obs=isinstance(environment.observation_space, spaces.Box),
         norm_reward=config.ppo.scale_reward,
         clip_obs=config.environment.observation_clip,
         clip_reward=config.ppo.reward_clip or np.inf,

@@ -106,6 +106,8 @@ class Task(ABC):
     spec: TaskSpec
     traceable: bool = False
     """Whether `step` is nothing but tensor operations, which PyTorch can compile."""
+    as_is: Tensor | None = None
+    """bool, of an observation's shape: what normalisation leaves as it is; None: nothing."""
     restarted: bool = False
     """Whether `load_state_dict` had to start new episodes, because the engine cannot be saved."""
 

@@ -19,7 +19,7 @@ from rle.checks import nearest
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.base import Picture, State, Step, Task, TaskSpec
-from rle.tasks.spaces import action_space_of
+from rle.tasks.spaces import action_space_of, fit_as_it_is
 
 SEED_RANGE = 2**31
 """Seeds given to environments lie below this: some libraries accept no more than 32 bits."""
@@ -83,6 +83,7 @@ class GymTask(Task):
             torch.float32,
             action_space_of(f"gym/{env_id}", self._vector.single_action_space),
         )
+        self.as_is = self._bool(fit_as_it_is(_unflattened(self._environments[0])))
         self._no_transition = np.zeros(config.num_envs, dtype=np.bool_)
         """bool `[N]`: entries of the coming call that are not transitions."""
 
@@ -214,6 +215,14 @@ def _flattened(env_id: str, environment: gymnasium.Env[Any, Any]) -> gymnasium.E
             f"Box observations are supported, and Discrete, Dict and Tuple ones are flattened."
         )
     return gymnasium.wrappers.FlattenObservation(environment)
+
+
+def _unflattened(environment: gymnasium.Wrapper[Any, Any, Any, Any]) -> spaces.Space[Any]:
+    """The observation space as the environment's author wrote it."""
+    inner = environment.env
+    if isinstance(inner, gymnasium.wrappers.FlattenObservation):
+        inner = inner.env
+    return inner.observation_space
 
 
 class Rewindable(gymnasium.Wrapper[Any, Any, Any, Any]):

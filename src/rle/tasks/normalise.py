@@ -16,13 +16,18 @@ EPSILON = 1e-8
 
 
 class NormalisedTask(Task):
-    """Shows (observation - mean) / deviation, clipped; both run over everything seen so far."""
+    """Shows (observation - mean) / deviation, clipped; both run over everything seen so far.
+
+    What the task has declared to be fit as it is stays so. A number that is not finite is shown as
+    NaN, where it came from and nowhere else: whoever checks the run can then say where that was.
+    """
 
     def __init__(self, task: Task, clip: float, device: torch.device) -> None:
         self.spec = dataclasses.replace(task.spec, observation_dtype=torch.float32)
         self.steps_per_second = task.steps_per_second
         self.shown = task
         """The task whose observations are normalised."""
+        self.as_is = task.as_is
         self._clip = clip
         self._frozen = False
         self._moments = RunningMoments(task.spec.observation_shape, device)
@@ -47,7 +52,10 @@ class NormalisedTask(Task):
     ) -> tuple[Tensor, Tensor]:
         """Both as they are shown, after the real ones of the first have counted."""
         if not self._frozen:
-            self._moments.update(next_observation, real)
+            # In the place of what is not finite, what changes the mean least.
+            mean = self._moments.mean.to(next_observation.dtype)
+            finite = torch.where(next_observation.isfinite(), next_observation, mean)
+            self._moments.update(finite, real)
         shown = self._show(next_observation)
         return shown, shown if observation is None else self._show(observation)
 
@@ -56,7 +64,10 @@ class NormalisedTask(Task):
 
     def _show(self, observation: Tensor) -> Tensor:
         mean, deviation = self._moments.mean.float(), self._moments.deviation.float()
-        return ((observation - mean) / (deviation + EPSILON)).clamp(-self._clip, self._clip)
+        shown = ((observation - mean) / (deviation + EPSILON)).clamp(-self._clip, self._clip)
+        if self.as_is is not None:
+            shown = torch.where(self.as_is, observation, shown)
+        return torch.where(observation.isfinite(), shown, torch.nan)
 
     def load_statistics(self, state: State) -> None:
         self._moments.load_state_dict(state["moments"])
