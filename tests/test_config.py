@@ -1,6 +1,9 @@
 """Configurations check themselves and survive JSON."""
 
+import dataclasses
 import json
+import math
+import typing
 
 import pytest
 
@@ -42,6 +45,26 @@ def test_json_round_trip(explore: str) -> None:
 def test_impossible_settings_are_explained(settings: dict, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         replace(preset_config("fourroom", "rle"), settings)
+
+
+def _float_settings() -> list[str]:
+    """Every setting that is a real number, of every section, found by its type."""
+    config = preset_config("fourroom", "rle+rnd+noisy+white-noise")
+    names = []
+    for section in dataclasses.fields(config):
+        part = getattr(config, section.name)
+        if dataclasses.is_dataclass(part):
+            hints = typing.get_type_hints(type(part))
+            names += [f"{section.name}.{n}" for n, h in hints.items() if h in (float, float | None)]
+    return names
+
+
+@pytest.mark.parametrize("name", _float_settings())
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_no_setting_is_infinite_or_nan(name: str, value: float) -> None:
+    config = preset_config("fourroom", "rle+rnd+noisy+white-noise")
+    with pytest.raises(UsageError, match=f"{name.partition('.')[2].replace('_', '-')} is"):
+        replace(config, {name: value})
 
 
 def test_settings_that_fit_only_together_can_be_given_together() -> None:

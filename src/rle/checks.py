@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 
 from rle.errors import UsageError
@@ -32,13 +33,13 @@ def require_choice(label: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def require_positive(label: str, value: float) -> None:
-    """Raise `UsageError` unless `value` is above 0."""
-    require(value > 0, f"{label} is {value}: give a number above 0.")
+    """Raise `UsageError` unless `value` is above 0 and finite."""
+    require(0 < value < math.inf, f"{label} is {value}: give a finite number above 0.")
 
 
 def require_not_negative(label: str, value: float) -> None:
-    """Raise `UsageError` unless `value` is 0 or above it."""
-    require(value >= 0, f"{label} is {value}: give 0 or a number above it.")
+    """Raise `UsageError` unless `value` is 0 or above it, and finite."""
+    require(0 <= value < math.inf, f"{label} is {value}: give 0 or a finite number above it.")
 
 
 def require_fraction(label: str, value: float) -> None:

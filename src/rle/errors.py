@@ -2,7 +2,8 @@
 
 
 class UsageError(ValueError):
-    """Wrong input from the user. The message is one sentence that says what to do instead.
+    """Wrong input from the user, or a run that cannot go on with what it was given.
 
-    The command line prints it without a traceback and exits with status 2.
+    The message is one sentence that says what to do instead. The command line prints it without a
+    traceback and exits with status 2.
     """

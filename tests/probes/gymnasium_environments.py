@@ -103,6 +103,55 @@ class NeedsPackage(Counting):
         raise gymnasium.error.DependencyNotInstalled('run `pip install "gymnasium[box2d]"`')
 
 
+class Poisoned(gymnasium.Env[Any, Any]):
+    """Draws its observations and rewards; one of the environments spoils one of them, once.
+
+    Which one, what and when is said beforehand by `poison`.
+    """
+
+    made = 0
+    env, call, where, number = 0, 0, "", 0.0
+
+    @classmethod
+    def poison(cls, env: int, call: int, where: str, number: float) -> None:
+        """Let the `env`-th environment from now on give `number` at its `call`-th call of `step`.
+
+        `where` is `observation`, `reward`, `last observation` (the episode's), or `first observation`
+        (the next episode's).
+        """
+        cls.made = 0
+        cls.env, cls.call, cls.where, cls.number = env, call, where, number
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.own_number = type(self).made
+        type(self).made += 1
+        self.calls = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return self.observe(self.is_time("first observation")), {}
+
+    def is_time(self, where: str) -> bool:
+        return (self.own_number, self.calls, where) == (self.env, self.call, self.where)
+
+    def observe(self, spoilt: bool) -> Any:
+        observation = self.np_random.normal(size=2).astype(np.float32)
+        if spoilt:
+            observation[1] = self.number
+        return observation
+
+    def step(self, action: Any) -> Outcome:
+        self.calls += 1
+        terminated = self.is_time("first observation") or self.is_time("last observation")
+        spoilt = self.is_time("observation") or self.is_time("last observation")
+        reward = self.number if self.is_time("reward") else float(self.np_random.normal())
+        return self.observe(spoilt), reward, terminated, False, {}
+
+
 def register() -> None:
     """Make the ids `probe/...-v0` known to Gymnasium; calling it again changes nothing."""
     box = spaces.Box(-1.0, 1.0, (2,), np.float32)
@@ -117,6 +166,7 @@ def register() -> None:
         "EndingBothWays": (Counting, {"ending": (True, True)}),
         "Drifting": (Drifting, {}),
         "Unrepeatable": (Unrepeatable, {}),
+        "Poisoned": (Poisoned, {}),
         "NeedsPackage": (NeedsPackage, {}),
         "NeedsModule": ("a_package_nobody_has.environments:Environment", {}),
         "EchoBox": (Echo, {"action_space": lopsided}),

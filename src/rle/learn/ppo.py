@@ -114,7 +114,7 @@ class PPO:
     @torch.no_grad()
     def prepare(self, rollout: Rollout, strategy: Strategy) -> tuple[Batch, dict[str, float]]:
         """Bonuses, values, advantages and returns of a finished rollout."""
-        bonus = self._bonus(rollout, strategy)
+        bonus = rollout.bonus = self._bonus(rollout, strategy)
         task_reward = self.config.reward_scale * rollout.reward
         reward = torch.cat([task_reward[..., None], bonus], -1)
         ended = rollout.terminated | rollout.truncated

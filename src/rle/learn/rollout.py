@@ -85,6 +85,8 @@ class Rollout:
         self.terminated = buffer(steps, dtype=torch.bool)
         self.truncated = buffer(steps, dtype=torch.bool)
         self.episode_over = buffer(steps, dtype=torch.bool)
+        self.bonus = buffer(steps, bonus_streams)
+        """Unscaled bonuses `[T, N, K]`, once the learner has asked for them."""
         self.bonus_cut = buffer(steps, bonus_streams, dtype=torch.bool)
         self._real = buffer(steps, dtype=torch.bool)
         self._all_real = True

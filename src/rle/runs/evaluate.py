@@ -14,6 +14,7 @@ from rle.errors import UsageError
 from rle.randomness import derive_seed, generator
 from rle.runs.directory import RunDirectory, write_json
 from rle.runs.episodes import Episode, EpisodeTracker
+from rle.runs.finiteness import check_step
 from rle.runs.trainer import Trainer
 from rle.settings import replace
 from rle.tasks.base import Task
@@ -99,6 +100,7 @@ def _play(agent: Trainer, episodes: int, greedy: bool, seed: int) -> list[Episod
         output = network.policy(observation, strategy.network_input(strategy.latent()))
         action = distribution.mode(output) if greedy else distribution.sample(output, noise)
         outcome = task.step(strategy.action(action))
+        check_step(config.task, outcome, f"step {steps * num_envs:,} of the evaluation")
         strategy.after_step(outcome)
         observation = outcome.observation
         over = outcome.episode_over

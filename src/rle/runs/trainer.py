@@ -21,6 +21,7 @@ from rle.nets.precision import resolved
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.runs.diagnostics import latent_sensitivity
 from rle.runs.episodes import Episode, EpisodeTracker
+from rle.runs.finiteness import check_iteration, check_step
 from rle.settings import replace
 from rle.tasks.base import State, Task, random_actions
 from rle.tasks.registry import make_task
@@ -146,6 +147,8 @@ class Trainer:
             for index in range(steps):
                 action = random_actions(spec.action_space, spec.num_envs, source)
                 step = self.task.step(action.to(self.device))
+                made = (rollout * steps + index + 1) * spec.num_envs
+                check_step(self.config.task, step, f"step {made:,} of the warm-up")
                 real = step.real
                 seen.append(step.next_observation if real is None else step.next_observation[real])
                 # A whole rollout of images would not fit the memory as numbers.
@@ -158,6 +161,7 @@ class Trainer:
         self.learner.set_progress(self.iteration / self.iterations)
         self.collect()
         metrics = self._learn() if self.strategy.learns else {}
+        check_iteration(self.config.task, self.rollout, self.learner, metrics, self.step)
         self.iteration += 1
         rollout = self.rollout
         finished = self.episodes.take(rollout.score, rollout.episode_over, rollout.real)

@@ -131,6 +131,8 @@ class GymTask(Task):
         if isinstance(space, spaces.Discrete):
             return np.asarray(values + space.start)
         assert isinstance(space, spaces.Box)
+        # What made an action NaN is found out after the rollout; no environment shall choke on it.
+        values = np.where(np.isnan(values), 0, values)
         values = values.astype(space.dtype).reshape(-1, *space.shape)
         clipped: npt.NDArray[Any] = np.clip(values, space.low, space.high)
         return clipped
