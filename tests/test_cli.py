@@ -123,6 +123,16 @@ def test_settings_may_be_named_with_their_section(tmp_path: Path) -> None:
     assert config["environment"]["num_envs"] == 2
 
 
+def test_values_may_be_written_as_people_write_them(tmp_path: Path) -> None:
+    small = ["--rollout-steps=8", "--num-envs=2", "--total-steps", "1.6e1", "--scale-reward=true"]
+    out = tmp_path / "run"
+    assert main(["train", "fourroom", *small, "--learning-rate=1E-3", "--out", str(out)]) == 0
+    config = json.loads((out / "config.json").read_text())
+    assert config["total_steps"] == 16
+    assert config["ppo"]["learning_rate"] == 0.001
+    assert config["ppo"]["scale_reward"] is True
+
+
 def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["report", str(run), "--out", str(tmp_path / "report")]) == 0
     assert (tmp_path / "report" / "report.html").exists()
@@ -143,8 +153,41 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("train fourroom --num-envs 0", "num-envs is 0"),
         ("train fourroom --rle.dimension 0", "rle.dimension is 0"),
         ("train fourroom --rle.feature-update-rate -1", "feature-update-rate is -1"),
-        ("train fourroom --learnin-rate 1", "did you mean 'learning_rate'?"),
-        ("train fourroom --learning-rate abc", "could not convert"),
+        ("train fourroom --learnin-rate 1", "did you mean '--learning-rate'?"),
+        ("train fourroom --learning-rate abc", "--learning-rate is 'abc': give a number."),
+        ("train fourroom --learning-rate inf", "learning-rate is inf: give a finite number"),
+        ("train fourroom --learning-rate nan", "learning-rate is nan: give a finite number"),
+        ("train fourroom --clip=-inf", "clip is -inf"),
+        ("train fourroom --lr 1", "did you mean '--learning-rate'?"),
+        ("train fourroom --gamma 1", "did you mean '--discount'?"),
+        ("train fourroom --n-steps=1", "did you mean '--rollout-steps'?"),
+        ("train fourroom --ent-coef 1", "did you mean '--entropy-coefficient'?"),
+        ("train fourroom --vf-coef 1", "did you mean '--value-coefficient'?"),
+        ("train fourroom --n-envs 1", "did you mean '--num-envs'?"),
+        ("train fourroom --batch-size 1", "did you mean '--minibatches'?"),
+        ("train fourroom --timesteps 1", "did you mean '--total-steps'?"),
+        ("train fourroom --output x", "did you mean '--out'?"),
+        ("train fourroom --algo rle", "did you mean '--explore'?"),
+        ("train fourroom --rle.dimensions 8", "did you mean '--rle.dimension'?"),
+        ("train fourroom --dimension 8", "did you mean '--rle.dimension'?"),
+        ("train fourroom --explore none --dimension 8", "that --explore none does not use?"),
+        ("train fourroom --seed x", "--seed is 'x': give a whole number."),
+        ("train fourroom --seed", "--seed needs a value after it."),
+        ("train fourroom --television 1", "--television needs 2 values after it."),
+        ("train fourroom --time-limit soon", "'soon': give None or a whole number."),
+        ("train fourroom --policy-hidden 64,64", "give whole numbers with spaces between them."),
+        ("train fourroom --rle.feature-hidden 64,64", "give None or whole numbers with spaces"),
+        ("train fourroom --compile yes", "--compile is 'yes': choose one of 'auto', 'on', 'off'."),
+        ("train fourroom sparse", "'sparse' is neither a setting nor a value of one"),
+        ("train fourroom -seed 3", "'-seed' is neither a setting"),
+        ("train --task fourroom", "the task comes without --task"),
+        ("train fourroom --explore RLE", "did you mean 'rle'?"),
+        ("train fourroom --explore ppo", "did you mean 'none'?"),
+        ("train fourroom --explore noisynet", "did you mean 'noisy'?"),
+        ("train CartPole-v1", "did you mean 'gym/CartPole-v1'?"),
+        ("train Alien", "did you mean 'atari/Alien'?"),
+        ("train Ant", "did you mean 'control/Ant'?"),
+        ("eval /no/such/run --episode 3", "did you mean '--episodes'?"),
         ("train fourroom --explore none --rle.dimension 2", "does not use"),
         ("train fourroom --device cuda:9", "not available"),
         ("train", "required: task"),
@@ -158,7 +201,7 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("bench nothing-like-it", "no task"),
         ("bench fourroom --preset desktop", "is for control/ and atari/ tasks"),
         ("bench fourroom --seconds 0", "seconds is 0"),
-        ("bench fourroom --epoch 3", "did you mean 'epochs'?"),
+        ("bench fourroom --epoch 3", "did you mean '--epochs'?"),
         ("list everything", "no list of 'everything'"),
         ("study demo --total-steps 0", "total-steps is 0"),
         ("study demo --methods rl", "did you mean 'rle'?"),

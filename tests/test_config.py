@@ -5,6 +5,7 @@ import json
 import math
 import typing
 
+import numpy as np
 import pytest
 
 from rle.checks import nearest
@@ -35,8 +36,24 @@ def test_json_round_trip(explore: str) -> None:
         ({"policy_hidden": (64, 0)}, "at least one unit"),
         ({"activation": "tahn"}, "did you mean 'tanh'"),
         ({"rle.condition": False, "rle.condition_on_bonus": True}, "needs rle.condition"),
-        ({"rle.dimensoin": 3}, "did you mean 'dimension'"),
+        ({"rle.dimensoin": 3}, "did you mean 'rle.dimension'"),
         ({"learning_rte": 3}, "did you mean 'learning_rate'"),
+        ({"lr": 3}, "did you mean 'learning_rate'"),
+        ({"rle__gamma": 3}, "did you mean 'rle__discount'"),
+        ({"--ppo.ent-coef": 3}, "did you mean '--entropy-coefficient'"),
+        ({"dimensions": 3}, "did you mean 'rle__dimension'"),
+        ({"keep_fraction": 3}, "'rnd__keep_fraction', of a strategy that --explore rle does not"),
+        ({"seed.x": 3}, "there is no setting 'seed.x'"),
+        ({"qqqqq": 3}, "lists them all"),
+        ({"total_steps": "many"}, "total_steps is 'many': give a whole number."),
+        ({"total_steps": 10.5}, "total_steps is 10.5: give a whole number."),
+        ({"learning_rate": "1e-3"}, "learning_rate is '1e-3': give a number."),
+        ({"learning_rate": True}, "learning_rate is True: give a number."),
+        ({"time_limit": "x"}, "time_limit is 'x': give a whole number or None."),
+        ({"policy_hidden": 64}, r"policy_hidden is 64: give whole numbers, such as \(64, 64\)."),
+        ({"policy_hidden": (64, 0.5)}, "give whole numbers"),
+        ({"scale_reward": 1}, "scale_reward is 1: give True or False."),
+        ({"compile": False}, "compile is False: give one of 'auto', 'on', 'off'."),
         ({"rnd.coefficient": 1.0}, "does not use"),
         ({"time_limit": -5}, "time-limit is -5"),
         ({"threads": -1}, "threads is -1"),
@@ -67,6 +84,14 @@ def test_no_setting_is_infinite_or_nan(name: str, value: float) -> None:
         replace(config, {name: value})
 
 
+def test_values_are_kept_as_their_settings_type() -> None:
+    given = {"total_steps": 1e6, "learning_rate": 1, "policy_hidden": [8, 8.0], "seed": np.int8(3)}
+    config = to_dict(replace(preset_config("fourroom", "none"), given))
+    found = [config["total_steps"], config["ppo"]["learning_rate"], config["seed"]]
+    assert json.dumps(found) == "[1000000, 1.0, 3]"
+    assert config["network"]["policy_hidden"] == (8, 8)
+
+
 def test_settings_that_fit_only_together_can_be_given_together() -> None:
     config = replace(preset_config("fourroom", "none"), {"num_envs": 3, "minibatches": 3})
     assert config.batch_size == 3 * 128
@@ -87,6 +112,9 @@ def test_iterations_cover_the_steps() -> None:
 def test_nearest_suggests_or_lists() -> None:
     assert nearest("fourrom", ["fourroom", "other"]) == "did you mean 'fourroom'?"
     assert nearest("zzz", ["a", "b"]) == "choose one of: a, b."
+    assert nearest("White_Noise", ["white-noise"]) == "did you mean 'white-noise'?"
+    assert nearest("revenge", ["MontezumaRevenge", "Pong"]) == "did you mean 'MontezumaRevenge'?"
+    assert nearest("x", map(str, range(20))).endswith("9, 10, 11 and others.")
 
 
 def test_unknown_fields_of_a_file_are_named() -> None:

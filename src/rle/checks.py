@@ -15,14 +15,30 @@ def require(condition: bool, message: str) -> None:
         raise UsageError(message)
 
 
+def closest(name: str, choices: Iterable[str]) -> str | None:
+    """The one of `choices` that `name` most likely meant, or None if it is like none of them."""
+    plain = {_plain(choice): choice for choice in choices}
+    wanted = _plain(name)
+    similar = difflib.get_close_matches(wanted, plain, n=1)
+    if similar:
+        return plain[similar[0]]
+    # Part of a name, or a name with something added to it.
+    parts = [choice for choice in plain if min(len(wanted), len(choice)) > 3]
+    parts = [choice for choice in parts if wanted in choice or choice in wanted]
+    return plain[min(parts, key=len)] if parts else None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
 def nearest(name: str, choices: Iterable[str]) -> str:
     """A sentence fragment that suggests the closest of `choices`, or lists them all."""
     choices = list(choices)
-    # "the nearest name" must also be found inside long ids, hence the low cutoff.
-    close = difflib.get_close_matches(name, choices, n=1, cutoff=0.4)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    listed = ", ".join(choices[:12]) + (", ..." if len(choices) > 12 else "")
+    close = closest(name, choices)
+    if close is not None:
+        return f"did you mean {close!r}?"
+    listed = ", ".join(choices[:12]) + (" and others" if len(choices) > 12 else "")
     return f"choose one of: {listed}."
 
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import tyro
-
 import rle
+from rle.arguments import Parser, whole_number, with_settings
 from rle.checks import nearest
-from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.runs.clip import score_text
-from rle.settings import changed, locate, shortest_name
+from rle.settings import changed
 from rle.stats import Bootstrap
 from rle.studies.local import log_of
 
@@ -48,44 +43,9 @@ def _train(arguments: Sequence[str]) -> None:
     if show_help:
         parser.print_help()
         rest = ["--help"]
-    config = _settings(default, rest)
+    config = with_settings(default, rest)
     run = rle.train_config(config, known.out)
     print(f"finished: {run.path}")
-
-
-def _settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
-    """`default` with the settings on the command line changed."""
-    arguments = [_by_shortest_name(default, argument) for argument in arguments]
-    complaint = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(complaint):
-            return tyro.cli(
-                RunConfig,
-                prog="rle train TASK",
-                default=default,
-                args=arguments,
-                config=(tyro.conf.AvoidSubcommands, tyro.conf.FlagConversionOff),
-            )
-    except SystemExit as stop:
-        if stop.code in (0, None):
-            raise
-        raise UsageError(_one_sentence(complaint.getvalue())) from None
-
-
-def _by_shortest_name(config: RunConfig, argument: str) -> str:
-    """`--ppo.epochs=1` as `--epochs=1`; what is no setting's name stays as it is."""
-    if not argument.startswith("--") or argument == "--help":
-        return argument
-    name, equals, value = argument.removeprefix("--").partition("=")
-    return f"--{shortest_name(locate(config, name))}{equals}{value}"
-
-
-def _one_sentence(box: str) -> str:
-    """What an error box says, without its frame, title and closing advice."""
-    words = re.sub(r"\s+", " ", re.sub(r"[│╭╮╰╯─]", " ", box))
-    words = re.sub(r"^ ?(\w+ error|Missing argument|Unrecognized options) ", "", words)
-    words = re.sub(r"For full helptext.*", "", words)
-    return re.sub(r"^Error parsing \S+: ", "", words.strip()).strip()
 
 
 def _resume(arguments: Sequence[str]) -> None:
@@ -143,7 +103,7 @@ def _study(arguments: Sequence[str]) -> None:
     parser.add_argument("--tasks", nargs="+", default=(), help="only these of its tasks")
     parser.add_argument("--methods", nargs="+", default=(), help="only these of its methods")
     parser.add_argument("--seeds", type=int, default=None)
-    parser.add_argument("--total-steps", type=int, default=None)
+    parser.add_argument("--total-steps", type=whole_number, default=None)
     parser.add_argument(
         "--workers", type=int, default=None, help="processes; default: one per core"
     )
@@ -214,7 +174,7 @@ def _bench(arguments: Sequence[str]) -> None:
     known, rest = parser.parse_known_args(arguments)
     rle.tasks.check_task_name(known.task)
     default = rle.preset_config(known.task, "rle", known.preset)
-    settings = changed(default, _settings(default, rest))
+    settings = changed(default, with_settings(default, rest))
     print(rle.bench(known.task, settings, known.preset, known.seconds))
 
 
@@ -229,13 +189,8 @@ VERBS: dict[str, Callable[[Sequence[str]], None]] = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:  # type: ignore[override]
-        raise UsageError(f"{message}; see `{self.prog} --help`.")
-
-
-def _parser(verb: str, description: str) -> _Parser:
-    return _Parser(prog=f"rle {verb}", description=description, allow_abbrev=False)
+def _parser(verb: str, description: str) -> Parser:
+    return Parser(prog=f"rle {verb}", description=description, allow_abbrev=False)
 
 
 def _usage() -> str:
@@ -244,7 +199,10 @@ def _usage() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0 done, 2 wrong input, 130 interrupted."""
+    """Run the command; returns the exit status.
+
+    0: done; 2: wrong input, or a run whose numbers are no longer finite; 130: interrupted.
+    """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
     if not arguments or arguments[0] in ("-h", "--help"):

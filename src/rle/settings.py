@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rle.checks import nearest, require
+from rle.aliases import SETTINGS
+from rle.checks import closest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.values import fitting
 
 _BARE_SECTIONS = ("environment", "network", "ppo")
 """Sections whose settings go by their bare names, as on the command line."""
@@ -25,7 +27,9 @@ def replace(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
     top: dict[str, Any] = {}
     for name, value in settings.items():
         *section, key = locate(config, name)
-        (sections.setdefault(section[0], {}) if section else top)[key] = value
+        kind = type(getattr(config, section[0]) if section else config)
+        values = sections.setdefault(section[0], {}) if section else top
+        values[key] = fitting(kind, key, value, name)
     for section_name, values in sections.items():
         top[section_name] = dataclasses.replace(getattr(config, section_name), **values)
     return dataclasses.replace(config, **top)
@@ -48,27 +52,60 @@ def changed(before: RunConfig, after: RunConfig) -> dict[str, Any]:
 
 
 def locate(config: RunConfig, name: str) -> list[str]:
-    """The path of a setting's name: [field] or [section, field]."""
-    path = name.replace("-", "_").split(".")
-    bare = {
-        key: section for section in _BARE_SECTIONS for key in _field_names(getattr(config, section))
-    }
-    if len(path) == 1 and path[0] in bare:
-        return [bare[path[0]], path[0]]
-    top = _field_names(config)
-    if path[0] not in top:
-        # Looking for the nearest name takes long: only once there is something to complain about.
-        raise UsageError(f"there is no setting {name!r}: {nearest(path[0], [*top, *bare])}")
-    if len(path) > 1:
-        section = getattr(config, path[0])
-        require(
-            section is not None,
-            f"{name!r} is a setting of a strategy that --explore {config.explore} does not use.",
-        )
-        names = _field_names(section)
-        if path[1] not in names:
-            raise UsageError(f"there is no setting {name!r}: {nearest(path[1], names)}")
-    return path
+    """The path of a setting's name: [field] or [section, field].
+
+    A name is spelled as on the command line (`--rle.resample-every`), as in tables
+    (`rle.resample_every`) or as in Python (`rle__resample_every`).
+    """
+    path = _path_of(name)
+    require(
+        len(path) == 1 or getattr(config, path[0], path) is not None,
+        f"{name!r} is a setting of a strategy that --explore {config.explore} does not use.",
+    )
+    for place in (path, *([section, *path] for section in _BARE_SECTIONS)):
+        if _is_there(config, place):
+            return place
+    # Looking for the nearest name takes long: only once there is something to complain about.
+    raise UsageError(f"there is no setting {name!r}: {_suggestion(config, name)}")
+
+
+def _path_of(name: str) -> list[str]:
+    return name.removeprefix("--").replace("-", "_").replace("__", ".").split(".")
+
+
+def _is_there(node: Any, path: Sequence[str]) -> bool:
+    for key in path:
+        if not dataclasses.is_dataclass(node) or key not in _field_names(node):
+            return False
+        node = getattr(node, key)
+    return True
+
+
+def _suggestion(config: RunConfig, name: str) -> str:
+    """What `name` may have meant, spelled in its way."""
+    # Where a run goes is no setting of it, but given beside them.
+    known = {shortest_name(path): path for path in [*_paths(config), ["out"]]}
+    *section, key = _path_of(name)
+    key = SETTINGS.get(key, key)
+    elsewhere = [other for other, path in known.items() if path[-1] == key and not section]
+    meant = elsewhere[0] if elsewhere else closest(".".join([*section, key]), known)
+    if meant is None:
+        return "`rle train TASK --help` lists them all."
+    unused = ""
+    if not _is_there(config, known[meant]) and meant != "out":
+        unused = f", of a strategy that --explore {config.explore} does not use"
+    if name.startswith("--"):
+        return f"did you mean '--{meant}'{unused}?"
+    words = meant.replace("-", "_")
+    return f"did you mean {words if '.' in name else words.replace('.', '__')!r}{unused}?"
+
+
+def _paths(config: RunConfig) -> Iterator[list[str]]:
+    """Every setting there is, those of strategies that `config` does not use last."""
+    hints = typing.get_type_hints(RunConfig)
+    for top in sorted(_field_names(config), key=lambda top: getattr(config, top) is None):
+        within = [[top, key] for kind in _sections(hints[top]) for key in _field_names(kind)]
+        yield from within or [[top]]
 
 
 def shortest_name(path: Sequence[str]) -> str:
@@ -125,7 +162,11 @@ def _convert(hint: Any, value: Any) -> Any:
 
 def _section(hint: Any) -> type[Any]:
     """The dataclass in a hint."""
+    (section,) = _sections(hint)
+    return section
+
+
+def _sections(hint: Any) -> list[type[Any]]:
     # get_type_hints has taken the annotations off, what is left is X or X | None.
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    section: type[Any] = next(o for o in options if hasattr(o, "__dataclass_fields__"))
-    return section
+    return [option for option in options if hasattr(option, "__dataclass_fields__")]

@@ -223,7 +223,7 @@ def test_a_missing_package_is_named(env_id: str, package: str) -> None:
 
 
 def test_unknown_ids_suggest_the_nearest() -> None:
-    with pytest.raises(UsageError, match="'CartPolle-v1': did you mean 'CartPole-v1'"):
+    with pytest.raises(UsageError, match="'CartPolle-v1': did you mean 'gym/CartPole-v1'"):
         check_gym_id("CartPolle-v1")
     check_gym_id("CartPole-v1")
     check_gym_id("tests.probes.gymnasium_environments:probe/Terminating-v0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from rle.aliases import STRATEGIES
 from rle.checks import nearest
 from rle.config import RunConfig
 from rle.errors import UsageError
@@ -44,7 +45,8 @@ def check_strategy_name(name: str) -> None:
     parts = name.split("+")
     for part in parts:
         if part not in _BUILDERS:
-            raise UsageError(f"there is no strategy {part!r}: {nearest(part, _BUILDERS)}")
+            meant = STRATEGIES.get(part.lower(), part)
+            raise UsageError(f"there is no strategy {part!r}: {nearest(meant, _BUILDERS)}")
     if len(parts) > 1 and (len(set(parts)) < len(parts) or {"none", "random"} & set(parts)):
         raise UsageError(
             f"the mixture {name!r} must name different strategies other than none and random."

@@ -42,14 +42,19 @@ def train(
         preset: `paper`, `released` or `desktop`; None: `paper`, and `desktop` on control/ tasks.
         out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
         settings: any setting by name; `__` stands for the dot (`rle__dimension=8`).
+
+    Raises:
+        UsageError: a name or a value is wrong; or an observation, a reward or the loss is not finite:
+            the run is then not finished, and `resume` goes on from its last checkpoint.
+
     """
     check_task_name(task)
     check_strategy_name(explore)
-    config = preset_config(task, explore, preset, seed)
-    changes = {name.replace("__", "."): value for name, value in settings.items()}
+    config = preset_config(task, explore, preset)
+    settings["seed"] = seed
     if total_steps is not None:
-        changes["total_steps"] = total_steps
-    return train_config(replace(config, changes), out, quiet)
+        settings["total_steps"] = total_steps
+    return train_config(replace(config, settings), out, quiet)
 
 
 def default_out(config: RunConfig) -> Path:

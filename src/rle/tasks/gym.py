@@ -15,11 +15,11 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from torch import Tensor
 
-from rle.checks import nearest
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.base import Picture, State, Step, Task, TaskSpec
 from rle.tasks.spaces import action_space_of, fit_as_it_is
+from rle.tasks.suggest import suggest_task
 
 SEED_RANGE = 2**31
 """Seeds given to environments lie below this: some libraries accept no more than 32 bits."""
@@ -38,8 +38,7 @@ def check_gym_id(env_id: str) -> None:
             raise UsageError(_missing_package(env_id, error)) from error
     if name not in gymnasium.registry:
         raise UsageError(
-            f"there is no Gymnasium environment {name!r}: {nearest(name, gymnasium.registry)} "
-            f"(One that another package registers is named package:id.)"
+            f"there is no Gymnasium environment {name!r}: {suggest_task(f'gym/{name}') or 'name the package that registers it, as in package:id.'}"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from rle.checks import nearest, require
+from rle.checks import require
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks import fourroom
@@ -55,7 +55,10 @@ def check_task_name(name: str) -> None:
 
         check_envpool_id(name.removeprefix(ENVPOOL_PREFIX))
         return
-    raise UsageError(f"there is no task {name!r}: {nearest(name, task_names())}")
+    from rle.tasks.suggest import suggest_task
+
+    advice = suggest_task(name) or f"choose one of: {', '.join(task_names())}."
+    raise UsageError(f"there is no task {name!r}: {advice}")
 
 
 def make_task(

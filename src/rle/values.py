@@ -1,0 +1,71 @@
+"""Values for settings, given in Python: checked against the setting's type as on the command line."""
+
+from __future__ import annotations
+
+import types
+import typing
+from functools import cache
+from numbers import Real
+from typing import Any, Literal, Union
+
+from rle.errors import UsageError
+
+
+def fitting(section: type[Any], key: str, value: Any, name: str) -> Any:
+    """`value` as the field `key` of `section` keeps it, or a `UsageError` about `name`.
+
+    1e6 is a whole number, a list is a tuple. A function is left to the section to name.
+    """
+    if callable(value):
+        return value
+    hint = _hints(section)[key]  # type: ignore[arg-type]
+    options = typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
+    for option in options:
+        fits, converted = _as(option, value)
+        if fits:
+            return converted
+    kinds = dict.fromkeys(map(_words, options))
+    raise UsageError(f"{name} is {value!r}: give {' or '.join(kinds)}.")
+
+
+_UNIONS = (Union, types.UnionType)
+
+
+@cache
+def _hints(section: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(section)
+
+
+def _as(option: Any, value: Any) -> tuple[bool, Any]:
+    """Whether `value` is an `option`, and what it then is."""
+    if _is_tuple(option) and isinstance(value, list | tuple):
+        sizes = [_as(int, size) for size in value]
+        return all(fits for fits, _ in sizes), tuple(size for _, size in sizes)
+    if option is int and _is_number(value) and float(value).is_integer():
+        return True, int(value)
+    if option is float and _is_number(value):
+        return True, float(value)
+    if option in (int, float) or _is_tuple(option):
+        return False, value
+    # Which text of several it is, the section checks.
+    return isinstance(value, str if typing.get_origin(option) is Literal else option), value
+
+
+def _is_tuple(option: Any) -> bool:
+    return typing.get_origin(option) is tuple
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _words(option: Any) -> str:
+    if typing.get_origin(option) is Literal:
+        return f"one of {', '.join(map(repr, typing.get_args(option)))}"
+    names = {
+        int: "a whole number",
+        float: "a number",
+        bool: "True or False",
+        types.NoneType: "None",
+    }
+    return "whole numbers, such as (64, 64)" if _is_tuple(option) else names.get(option, "a text")
