@@ -54,6 +54,7 @@ def test_json_round_trip(explore: str) -> None:
         ({"policy_hidden": (64, 0.5)}, "give whole numbers"),
         ({"scale_reward": 1}, "scale_reward is 1: give True or False."),
         ({"compile": False}, "compile is False: give one of 'auto', 'on', 'off'."),
+        ({"rle.law": lambda shape, generator: None}, "write it with def"),
         ({"rnd.coefficient": 1.0}, "does not use"),
         ({"time_limit": -5}, "time-limit is -5"),
         ({"threads": -1}, "threads is -1"),

@@ -12,6 +12,7 @@ import rle
 from rle.arguments import Parser, whole_number, with_settings
 from rle.checks import nearest
 from rle.errors import UsageError
+from rle.modules import search_working_folder
 from rle.runs.clip import score_text
 from rle.settings import changed
 from rle.stats import Bootstrap
@@ -211,6 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments[0] == "--version":
         print(rle.__version__)
         return 0
+    search_working_folder()
     try:
         if arguments[0] not in VERBS:
             raise UsageError(f"there is no verb {arguments[0]!r}: {nearest(arguments[0], VERBS)}")

@@ -43,7 +43,8 @@ class EnvironmentConfig:
     autoreset: Literal["next-step", "same-step"] = "next-step"
     """Gymnasium's auto-reset mode (gym/ tasks only); the transitions learned from are the same."""
     normalise_observations: bool = False
-    """Standardise observations by their running mean and deviation, kept in the checkpoint."""
+    """Standardise observations by their running mean and deviation, kept in the checkpoint. On gym/
+    tasks, codes of zeros and ones and what is declared to lie in [-1, 1] are left as they are."""
     observation_clip: float = 10.0
     """Standardised observations are clipped to plus or minus this."""
     engine_threads: int = 0
@@ -218,10 +219,17 @@ class RLEConfig:
             self.condition or not self.condition_on_bonus,
             "rle.condition-on-bonus needs rle.condition: the bonus means nothing without its z.",
         )
-        if callable(self.law):
-            # Stored by name, so that config.json is complete and a resumed run finds it again.
-            law: Any = self.law
-            object.__setattr__(self, "law", f"{law.__module__}:{law.__qualname__}")
+        for name in ("law", "feature_network"):
+            function: Any = getattr(self, name)
+            if callable(function):
+                # Stored by name, so that config.json is complete and a resumed run finds it again.
+                known_as = getattr(function, "__qualname__", "<unnamed>")
+                require(
+                    "<" not in known_as,
+                    f"rle.{name} is a function without a name of its own in a module: write it with "
+                    "def, outside of other functions.",
+                )
+                object.__setattr__(self, name, f"{function.__module__}:{known_as}")
         if ":" not in self.law:
             require_choice("rle.law", self.law, ("sphere", "uniform", "normal"))
 

@@ -22,6 +22,14 @@ def one_vector(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tens
     return torch.randn(shape[-1], generator=generator)
 
 
+def no_law(shape):
+    return torch.zeros(shape)
+
+
+def bottomless(shape, generator):
+    return torch.rand(shape, generator=generator).log() - torch.tensor([0.0, 0.0, torch.inf])
+
+
 def signs(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.randint(0, 2, shape, generator=generator) * 2.0 - 1.0
 
@@ -104,13 +112,24 @@ class TestLaws:
         with pytest.raises(UsageError, match="shape"):
             latent_law("tests.explore.test_rle:one_vector", 3)
 
-    @pytest.mark.parametrize("name", ["no.such.module:law", "math:no_such_law"])
-    def test_law_that_cannot_be_imported(self, name: str) -> None:
-        with pytest.raises(UsageError, match="cannot be imported"):
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            ("no.such.module:law", "there is no module 'no' in "),
+            ("tests.explore.test_rle:sign", "did you mean 'signs'?"),
+            ("tests.explore.test_rle:", "give module:function"),
+            ("tests.explore.test_rle:no_law", r"calls no_law\(shape, generator\)"),
+            ("tests.explore.test_rle:bottomless", "not finite"),
+        ],
+    )
+    def test_law_that_cannot_be_used(self, name: str, reason: str) -> None:
+        with pytest.raises(UsageError, match=reason):
             latent_law(name, 3)
 
     def test_callable_is_stored_by_name(self) -> None:
-        assert RLEConfig(law=signs).law == "tests.explore.test_rle:signs"  # type: ignore[arg-type]
+        config = RLEConfig(law=signs, feature_network=no_law)  # type: ignore[arg-type]
+        assert config.law == "tests.explore.test_rle:signs"
+        assert config.feature_network == "tests.explore.test_rle:no_law"
 
 
 def make_strategy(**settings: object):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -213,7 +215,6 @@ def test_unsupported_spaces_are_named(env_id: str, named: str) -> None:
     [
         ("probe/NeedsModule-v0", "pip install a_package_nobody_has"),
         ("probe/NeedsPackage-v0", 'pip install "gymnasium[box2d]"'),
-        ("another_missing_package.environments:Thing-v0", "pip install another_missing_package"),
     ],
 )
 def test_a_missing_package_is_named(env_id: str, package: str) -> None:
@@ -225,8 +226,38 @@ def test_a_missing_package_is_named(env_id: str, package: str) -> None:
 def test_unknown_ids_suggest_the_nearest() -> None:
     with pytest.raises(UsageError, match="'CartPolle-v1': did you mean 'gym/CartPole-v1'"):
         check_gym_id("CartPolle-v1")
+    with pytest.raises(UsageError, match="as in gym/my_module:Labyrinth-v0"):
+        check_gym_id("Labyrinth-v0")
     check_gym_id("CartPole-v1")
     check_gym_id("tests.probes.gymnasium_environments:probe/Terminating-v0")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (None, "no module 'my_own' in .* and none is installed"),
+        ("", "registers no environment 'Maze-v0'"),
+        (
+            "import gymnasium\ngymnasium.register('Mazes-v0', 'my_own:Maze')",
+            "'gym/my_own:Mazes-v0'",
+        ),
+        ("import not_there.at_all", "the module 'my_own' needs 'not_there'.*pip install not_there"),
+        ("x = 1\nx = y", "fails with NameError: name 'y' is not defined .*my_own.py, line 2"),
+        ("x = 1\nx = = 2", "fails with SyntaxError: invalid syntax .*my_own.py, line 2"),
+    ],
+)
+def test_a_module_that_does_not_give_the_environment(
+    code: str | None, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_own", raising=False)
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
+    monkeypatch.setattr(gymnasium, "registry", gymnasium.envs.registration.registry)
+    if code is not None:
+        (tmp_path / "my_own.py").write_text(code)
+    with pytest.raises(UsageError, match=reason) as caught:
+        check_gym_id("my_own:Maze-v0")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
+import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from rle.checks import nearest
 from rle.errors import UsageError
+from rle.modules import import_named
 
 LatentSampler = Callable[[tuple[int, ...], torch.Generator], Tensor]
 """Draws z of the given shape `(..., d)` with the given generator."""
@@ -34,18 +35,29 @@ def normal(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
 LAWS: dict[str, LatentSampler] = {"sphere": sphere, "uniform": uniform, "normal": normal}
 
 
-def load_function(path: str, setting: str) -> Callable[..., object]:
-    """The function that `module:function` names."""
-    module_name, _, function_name = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module_name), function_name)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(
-            f"{setting} is {path!r}, which cannot be imported ({error}): "
-            "give module:function of a function on the Python path."
-        ) from error
+def load_function(path: str, setting: str, arguments: Sequence[str]) -> Callable[..., object]:
+    """The function that `module:function` names, which can be called with `arguments`."""
+    module_name, _, name = path.partition(":")
+    if not module_name or not name:
+        raise UsageError(f"{setting} is {path!r}: give module:function of a function of yours.")
+    module = import_named(module_name, f"{setting} is {path!r}")
+    found = getattr(module, name, None)
     if not callable(found):
-        raise UsageError(f"{setting} is {path!r}, which is not a function.")
+        functions = [key for key, value in vars(module).items() if callable(value)]
+        raise UsageError(
+            f"{setting} is {path!r}, but {module_name} has no function {name!r}: "
+            f"{nearest(name, functions)}"
+        )
+    try:
+        inspect.signature(found).bind(*arguments)
+    except TypeError as error:
+        raise UsageError(
+            f"{setting} calls {name}({', '.join(arguments)}), which {path!r} does not allow "
+            f"({error}): give it these parameters."
+        ) from error
+    except ValueError:
+        # A function that is not written in Python may not say what it takes.
+        pass
     return found
 
 
@@ -55,7 +67,7 @@ def latent_law(name: str, dimension: int) -> LatentSampler:
         if name not in LAWS:
             raise UsageError(f"rle.law is {name!r}: {nearest(name, LAWS)}")
         return LAWS[name]
-    law: LatentSampler = load_function(name, "rle.law")  # type: ignore[assignment]
+    law: LatentSampler = load_function(name, "rle.law", ("shape", "generator"))  # type: ignore[assignment]
     _check(law, name, dimension)
     return law
 
@@ -69,6 +81,8 @@ def _check(law: LatentSampler, name: str, dimension: int) -> None:
             f"rle.law {name!r} must return a tensor of the shape it is asked for, "
             f"here ({samples}, {dimension})."
         )
+    if not bool(drawn.isfinite().all()):
+        raise UsageError(f"rle.law {name!r} draws numbers that are not finite: return finite ones.")
     mean = drawn.double().mean(0)
     # Five standard errors: a centred law trips this about once in a million runs.
     tolerance = 5 * drawn.double().std(0) / samples**0.5 + 1e-12

@@ -297,7 +297,7 @@ def _own_features(settings: RLEConfig, spec: TaskSpec, seed: int) -> nn.Module:
     """A user's φ, built from the run's seed and checked."""
     path = settings.feature_network
     assert path is not None
-    build = load_function(path, "rle.feature-network")
+    build = load_function(path, "rle.feature-network", ("observation_shape", "dimension"))
     with torch.random.fork_rng(devices=[]):
         # Users initialise layers as they are used to, from PyTorch's global generator.
         torch.manual_seed(derive_seed(seed, "features"))

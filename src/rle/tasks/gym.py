@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import warnings
 from typing import Any, SupportsFloat
@@ -15,8 +14,10 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from torch import Tensor
 
+from rle.checks import closest
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
+from rle.modules import import_named
 from rle.tasks.base import Picture, State, Step, Task, TaskSpec
 from rle.tasks.spaces import action_space_of, fit_as_it_is
 from rle.tasks.suggest import suggest_task
@@ -28,18 +29,21 @@ SEED_RANGE = 2**31
 def check_gym_id(env_id: str) -> None:
     """Raise `UsageError` with the nearest id unless `env_id` is registered with Gymnasium.
 
-    As in Gymnasium, `package:id` imports the package that registers the id first.
+    As in Gymnasium, `module:id` imports the module that registers the id first.
     """
-    package, _, name = env_id.rpartition(":")
-    if package:
-        try:
-            importlib.import_module(package)
-        except ImportError as error:
-            raise UsageError(_missing_package(env_id, error)) from error
-    if name not in gymnasium.registry:
-        raise UsageError(
-            f"there is no Gymnasium environment {name!r}: {suggest_task(f'gym/{name}') or 'name the package that registers it, as in package:id.'}"
-        )
+    module, _, name = env_id.rpartition(":")
+    if module:
+        import_named(module, f"gym/{env_id} is registered by a module")
+    if name in gymnasium.registry:
+        return
+    if module:
+        close = closest(name, gymnasium.registry)
+        advice = f"did you mean 'gym/{module}:{close}'?" if close else "register it in that module."
+        raise UsageError(f"the module {module!r} registers no environment {name!r}: {advice}")
+    advice = suggest_task(f"gym/{name}") or (
+        f"name the module that registers it, as in gym/my_module:{name or 'MyMaze-v0'}."
+    )
+    raise UsageError(f"there is no Gymnasium environment {name!r}: {advice}")
 
 
 def _missing_package(env_id: str, error: Exception) -> str:
