@@ -153,6 +153,24 @@ def test_a_game_for_several_players_is_refused() -> None:
     task.close()
 
 
+def test_a_time_limit_that_the_engine_does_not_keep_is_refused() -> None:
+    config = EnvironmentConfig(num_envs=2, engine_threads=1, time_limit=3)
+    idle = torch.ones(2, dtype=torch.int64)
+    minigrid, highway = (
+        make_task(f"envpool/{name}", config, torch.device("cpu")) for name in (MINIGRID, "exit-v0")
+    )
+    minigrid.reset(0)
+    ended = [bool(minigrid.step(idle).truncated.all()) for _ in range(8)]
+    assert ended == [False, False, True, False] * 2
+    highway.reset(0)
+    for _ in range(4):
+        highway.step(idle)
+    with pytest.raises(UsageError, match="exit-v0 goes on after 3 steps"):
+        highway.step(idle)
+    minigrid.close()
+    highway.close()
+
+
 def test_images_are_not_normalised() -> None:
     config = EnvironmentConfig(num_envs=2, engine_threads=1, normalise_observations=True)
     with pytest.raises(UsageError, match="shows images"):

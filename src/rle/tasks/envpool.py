@@ -137,6 +137,7 @@ class EnvPoolTask(Task):
             **_threads(config),
             **(options or {}),
         }
+        self._time_limit = config.time_limit
         if config.time_limit is not None:
             self._options["max_episode_steps"] = config.time_limit
         if pictures:
@@ -165,6 +166,8 @@ class EnvPoolTask(Task):
         self._steps = 0
         self._no_transition = np.zeros(config.num_envs, dtype=np.bool_)
         """bool `[N]`: entries of the coming call that are not transitions."""
+        self._lengths = np.zeros(config.num_envs, dtype=np.int64)
+        """int64 `[N]`: steps of the episodes under way."""
 
     @property
     def engine(self) -> Any:
@@ -182,6 +185,7 @@ class EnvPoolTask(Task):
                 self._env_id, env_type="gymnasium", seed=seed % SEED_RANGE, **self._options
             )
         self._no_transition = np.zeros_like(self._no_transition)
+        self._lengths = np.zeros_like(self._lengths)
         observed, _ = self._pool.reset()
         return self.layout.tensor(observed).to(self._device)
 
@@ -193,6 +197,7 @@ class EnvPoolTask(Task):
             reward.shape == skipped.shape,
             f"envpool/{self._env_id} rewards several players in one environment: give a task with one.",
         )
+        self._check_time_limit(skipped)
         # Nothing comes after a termination, whether or not the time was up as well.
         truncated = truncated & ~terminated
         score, over = self._record(reward, terminated, truncated, info)
@@ -217,6 +222,16 @@ class EnvPoolTask(Task):
             real,
             None if score is None else self._tensor(score).float(),
             None if over is None else self._tensor(over).bool(),
+        )
+
+    def _check_time_limit(self, skipped: Array) -> None:
+        """Refuse a time limit that the engine does not keep: some of EnvPool's families have none."""
+        self._lengths = np.where(skipped, 0, self._lengths + 1)
+        # One of the families that do keep it ends an episode a step late.
+        require(
+            self._time_limit is None or bool(self._lengths.max() <= self._time_limit + 1),
+            f"envpool/{self._env_id} goes on after {self._time_limit} steps, whatever time-limit says: "
+            "leave time-limit out.",
         )
 
     def _record(
