@@ -17,6 +17,7 @@ from rle.settings import changed, replace
 from rle.studies import STUDIES, find_study, run_all, study, study_names
 from rle.studies.fourroom import ABLATIONS
 from tests.builders import small_config
+from tests.runs.test_images import atari_config
 
 
 def tiny(count: int, **settings: object) -> dict[str, RunConfig]:
@@ -166,6 +167,14 @@ def test_second_start_runs_only_what_is_missing(tmp_path: Path) -> None:
     assert second.finished == ("rle/seed-0", "rle/seed-1")
     assert (tmp_path / "rle/seed-0/finished.json").stat().st_mtime_ns == before
     assert second.steps == 1024
+
+
+def test_a_second_start_finds_runs_on_images_too(tmp_path: Path) -> None:
+    """Their precision is decided, and recorded, when they start."""
+    runs = {"rle/seed-0": atari_config("Pong", "none")}
+    assert runs["rle/seed-0"].network.precision == "auto"
+    assert run_all(runs, tmp_path, workers=1, quiet=True).finished == ("rle/seed-0",)
+    assert run_all(runs, tmp_path, workers=1, quiet=True).steps == 0
 
 
 def test_other_settings_in_the_folder_are_refused(tmp_path: Path) -> None:

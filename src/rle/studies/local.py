@@ -21,7 +21,7 @@ from rle.errors import UsageError
 from rle.machine import SHARE, cores
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.train import resume, train_config
-from rle.settings import to_dict
+from rle.settings import replace
 from rle.studies.catalogue import find_study
 from rle.studies.progress import study_display
 
@@ -178,9 +178,12 @@ def _check_folder(runs: dict[str, RunConfig], out: Path) -> None:
     for folder, config in runs.items():
         if not (out / folder / CONFIG).exists():
             continue
-        found = to_dict(RunDirectory.open(out / folder).config())
-        # Whether a run was compiled is decided when it starts.
-        if found | {"compile": None} != to_dict(config) | {"compile": None}:
+        found = RunDirectory.open(out / folder).config()
+        # Whether a run is compiled, and what precision "auto" is, is decided when it starts.
+        decided = {"compile": "auto"}
+        if config.network.precision == "auto":
+            decided["precision"] = "auto"
+        if replace(found, decided) != replace(config, decided):
             raise UsageError(
                 f"{out / folder} holds a run with other settings: choose another --out."
             )
