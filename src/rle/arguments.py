@@ -51,6 +51,11 @@ def with_settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
         raise UsageError(_one_sentence(complaint.getvalue())) from None
 
 
+def named(arguments: Sequence[str]) -> list[str]:
+    """The settings that are named on the command line."""
+    return [argument.partition("=")[0] for argument in arguments if argument.startswith("--")]
+
+
 def _normal_form(config: RunConfig, argument: str) -> str:
     """`--ppo.epochs=1e1` as `--epochs=10`; what is no setting's name is a value."""
     if not argument.startswith("--") or argument == "--help":

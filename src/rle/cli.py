@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import rle
-from rle.arguments import Parser, whole_number, with_settings
+from rle.arguments import Parser, named, whole_number, with_settings
 from rle.checks import nearest
 from rle.errors import UsageError
 from rle.modules import search_working_folder
@@ -45,7 +45,7 @@ def _train(arguments: Sequence[str]) -> None:
         parser.print_help()
         rest = ["--help"]
     config = with_settings(default, rest)
-    run = rle.train_config(config, known.out)
+    run = rle.train_config(config, known.out, given=named(rest))
     print(f"finished: {run.path}")
 
 

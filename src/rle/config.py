@@ -48,7 +48,7 @@ class EnvironmentConfig:
     observation_clip: float = 10.0
     """Standardised observations are clipped to plus or minus this."""
     engine_threads: int = 0
-    """Threads of the environment engine; 0 takes one per core."""
+    """Threads of the environment engine (atari/, control/ and envpool/ tasks only); 0: one per core."""
     full_action_space: bool = True
     """All 18 actions of the console rather than those the game uses (atari/ tasks only)."""
     television: tuple[int, int] = (12, 37)
@@ -68,8 +68,11 @@ class NetworkConfig:
     """The shapes of the policy and value networks."""
 
     policy_hidden: tuple[int, ...] = (64, 64)
+    """Vectors only: the policy's hidden layers."""
     value_hidden: tuple[int, ...] = (64, 64)
+    """Vectors only: the value network's hidden layers."""
     activation: Activation = "tanh"
+    """Vectors only: after every hidden layer; networks for images have ReLU."""
     latent_encoder: tuple[int, ...] = ()
     """Vectors only: layers that z passes before it joins the others; none leaves it as it is."""
     policy_latent_scale: float = 1.0
@@ -80,7 +83,8 @@ class NetworkConfig:
     initial_action_deviation: float = 1.0
     """Continuous actions only: the standard deviation that the policy starts with."""
     embedding: tuple[int, ...] = (256, 448)
-    """Images only: dense layers after the convolutions, shared by policy and value."""
+    """Images only: dense layers after the convolutions, shared by policy and value, each of which then
+    has one as wide as the last of them."""
     precision: Precision = "auto"
     """Images only: auto computes in bfloat16 where the hardware does, and else in float32."""
 
@@ -177,8 +181,10 @@ class RLEConfig:
     unit_norm: bool = True
     """Divide the feature by its norm (Atari, FourRoom); off in continuous control."""
     feature_hidden: tuple[int, ...] | None = (64, 64, 64)
-    """φ's hidden layers; None takes the value network's (its backbone's, if it has one)."""
+    """Vectors only: φ's hidden layers; None takes the value network's (its backbone's, if it has one),
+    with their activation. On images φ has the value network's form."""
     feature_activation: Activation = "relu"
+    """Vectors only: after each of `feature_hidden`."""
     feature_network: str | None = None
     """`module:function` of your own that builds φ from (observation_shape, dimension)."""
     feature_raw_pixels: bool = False

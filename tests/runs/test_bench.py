@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rle.presets import preset_config
-from rle.runs.bench import Rates, _shows_images, _table
+from rle.runs.bench import Rates, _spec_of, _table
 from rle.runs.contenders import OurContender, Round
 from rle.runs.peer import PeerContender
 from rle.runs.rates import RecordedRate, record_rate, recorded_rate
@@ -42,7 +42,7 @@ def test_table_has_medians_of_ratios_within_rounds() -> None:
     ],
 )
 def test_what_shows_images_is_told_by_what_it_shows(task: str, images: bool) -> None:
-    assert _shows_images(preset_config(task, "none")) is images
+    assert _spec_of(preset_config(task, "none")).is_image is images
 
 
 @pytest.mark.parametrize("task", ["fourroom", "atari"])

@@ -89,6 +89,13 @@ def test_the_studies_of_atari_features_have_the_ppo_they_are_compared_with() -> 
     assert phi["atari-Pong/ppo/seed-0"].explore == "none"
 
 
+def test_matched_ppo_learns_with_rles_numbers() -> None:
+    runs = STUDIES["atari57-matched"].runs(seeds=1)
+    matched, plain = (runs[f"atari-Alien/{name}/seed-0"] for name in ("ppo-matched", "rle"))
+    assert matched.explore == "none"
+    assert matched.ppo == plain.ppo
+
+
 def test_the_control_studies_at_the_papers_size() -> None:
     main = find_study("control9")
     runs = main.runs()

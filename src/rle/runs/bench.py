@@ -13,12 +13,14 @@ import torch
 from rle.checks import require_positive
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.idle import refuse_idle_settings
 from rle.learn.compilation import compiler_available
 from rle.machine import cores
 from rle.presets import preset_config
 from rle.runs.contenders import OurContender, Round, serve
 from rle.runs.rates import RecordedRate, record_rate
 from rle.settings import replace
+from rle.tasks.base import TaskSpec
 from rle.tasks.registry import make_task
 
 PEER = "Stable-Baselines3 PPO"
@@ -76,12 +78,14 @@ def bench(
     require_positive("seconds", seconds)
     changes = dict(settings or {})
     shared = {name: value for name, value in changes.items() if not name.startswith("rle.")}
-    images = _shows_images(replace(preset_config(task, "none", preset), shared))
+    spec = _spec_of(replace(preset_config(task, "none", preset), shared))
+    images = spec.is_image  # slow enough for few rounds, and nothing to compile
     compile_setting = "on" if compiler_available() and not images else "off"
     ours = {
         explore: replace(preset_config(task, explore, preset), {"compile": compile_setting, **own})
         for explore, own in (("rle", changes), ("none", shared))
     }
+    refuse_idle_settings(ours["rle"], spec, changes)
     contenders: dict[str, tuple[Callable[..., Any], RunConfig]] = {
         explore: (OurContender, config) for explore, config in ours.items()
     }
@@ -103,13 +107,11 @@ def bench(
     return _table(task, measured, threads, peer_missing=peer and not has_peer)
 
 
-def _shows_images(config: RunConfig) -> bool:
-    """Whether the task's agents see images: slow enough for few rounds, and nothing to compile."""
+def _spec_of(config: RunConfig) -> TaskSpec:
+    """What the task's agents see and do."""
     task = make_task(config.task, config.environment, torch.device("cpu"))
-    try:
-        return task.spec.is_image
-    finally:
-        task.close()
+    task.close()
+    return task.spec
 
 
 def _measure(

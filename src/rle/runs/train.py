@@ -6,13 +6,14 @@ import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rle.config import RunConfig
 from rle.explore.registry import check_strategy_name
+from rle.idle import refuse_idle_settings
 from rle.learn.compilation import should_compile
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory
@@ -41,7 +42,8 @@ def train(
         explore: a strategy, see `rle list strategies`.
         preset: `paper`, `released` or `desktop`; None: `paper`, and `desktop` on control/ tasks.
         out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
-        settings: any setting by name; `__` stands for the dot (`rle__dimension=8`).
+        settings: any setting by name; `__` stands for the dot (`rle__dimension=8`). One that would do
+            nothing in this run is refused.
 
     Raises:
         UsageError: a name or a value is wrong; or an observation, a reward or the loss is not finite:
@@ -54,7 +56,7 @@ def train(
     settings["seed"] = seed
     if total_steps is not None:
         settings["total_steps"] = total_steps
-    return train_config(replace(config, settings), out, quiet)
+    return train_config(replace(config, settings), out, quiet, given=settings)
 
 
 def default_out(config: RunConfig) -> Path:
@@ -63,15 +65,22 @@ def default_out(config: RunConfig) -> Path:
 
 
 def train_config(
-    config: RunConfig, out: Path | str | None = None, quiet: bool = False
+    config: RunConfig,
+    out: Path | str | None = None,
+    quiet: bool = False,
+    given: Iterable[str] = (),
 ) -> RunDirectory:
-    """Train what a complete configuration describes."""
+    """Train what a complete configuration describes.
+
+    Settings that differ from its preset, or were `given` by name, are refused where they do nothing.
+    """
     # Decided once and recorded, so that a resumed run computes with the same kernels.
     config = dataclasses.replace(config, compile="on" if should_compile(config) else "off")
     if config.tensorboard:
         load_tensorboard()  # says what is missing before anything is written
     trainer = Trainer(config)
     config = trainer.config
+    refuse_idle_settings(config, trainer.task.spec, given)
     run = RunDirectory.create(default_out(config) if out is None else Path(out), config)
     with run.locked():
         trainer.start()

@@ -24,12 +24,7 @@ ABLATIONS = (
     rle_with("normal", law="normal"),
     *(rle_with(f"d{dimension}", dimension=dimension) for dimension in (2, 8, 16, 32, 128)),
     rle_with("unconditioned", condition=False),
-    rle_with(
-        "value-features",
-        feature_hidden=None,
-        feature_activation="tanh",
-        feature_update_rate=0.005,
-    ),
+    rle_with("value-features", feature_hidden=None, feature_update_rate=0.005),
     rle_with("shallow-features", feature_hidden=(64,)),
     STANDARDISED,
     UNSCALED_BONUS,

@@ -1,0 +1,316 @@
+"""When each setting applies, as one table: what was asked for and would do nothing is refused.
+
+A setting that is quietly ignored looks as if it had been tried. The table judges by what a run is made
+of: its task, strategy and networks, not by what it happens to meet (a time limit that no episode
+reaches). Values of a preset are never refused, only those that differ from it or were given by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from rle.config import RLEConfig, RNDConfig, RunConfig
+from rle.errors import UsageError
+from rle.presets import preset_config
+from rle.settings import changed, locate, shortest_name
+from rle.tasks.base import Continuous, TaskSpec
+from rle.tasks.registry import ATARI_PREFIX, CONTROL_PREFIX, ENVPOOL_PREFIX, GYM_PREFIX
+
+ENGINES = (ATARI_PREFIX, CONTROL_PREFIX, ENVPOOL_PREFIX)
+"""Suites whose environments run in threads of their own."""
+UNPAID = ("fourroom", "fourroom-noisytv")
+"""Tasks without any reward."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A run, as far as the table looks at it."""
+
+    config: RunConfig
+    spec: TaskSpec
+
+    @property
+    def rle(self) -> RLEConfig | None:
+        """RLE's settings, if it pays a bonus."""
+        settings = self.config.rle
+        return settings if settings is not None and settings.coefficient > 0 else None
+
+    @property
+    def rnd(self) -> RNDConfig | None:
+        """RND's settings, if it pays a bonus."""
+        settings = self.config.rnd
+        return settings if settings is not None and settings.coefficient > 0 else None
+
+    @property
+    def latent_is_seen(self) -> bool:
+        """Whether policy and value see a z."""
+        return self.rle is not None and self.rle.condition
+
+    @property
+    def summed(self) -> bool:
+        """Whether a bonus is added to the task's reward instead of having a value head of its own."""
+        noise = self.config.white_noise
+        return (noise is not None and noise.coefficient > 0) or (
+            self.rle is not None and not self.rle.separate_streams
+        )
+
+    @property
+    def one_advantage(self) -> bool:
+        """Whether there is nothing to weigh: a single advantage, normalised, has no scale."""
+        heads = [
+            self.summed or self.config.ppo.task_coefficient > 0,
+            self.rle is not None and self.rle.separate_streams,
+            self.rnd is not None,
+        ]
+        return self.config.ppo.normalise_advantages and sum(heads) < 2
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something a setting needs, and what to say where it is missing."""
+
+    holds: Callable[[Situation], bool]
+    otherwise: str
+    """Why the setting would do nothing, and what to do."""
+
+
+def _chosen(strategy: str) -> tuple[Condition, ...]:
+    """What a section of settings needs."""
+    return (
+        Condition(
+            lambda at: strategy in at.config.explore.split("+"),
+            f"explore does not name {strategy}; name it, or leave these settings out.",
+        ),
+    )
+
+
+def _rle(holds: Callable[[RLEConfig], bool], otherwise: str) -> Condition:
+    """A condition on RLE's settings, for those that need its bonus anyway."""
+    return Condition(lambda at: at.rle is None or holds(at.rle), otherwise)
+
+
+LEARNS = Condition(
+    lambda at: at.config.explore != "random",
+    "random actions are not learned; choose another strategy, or leave it out.",
+)
+VECTORS = Condition(
+    lambda at: not at.spec.is_image,
+    "this task shows images, whose networks have one form, with ReLU and the widths of embedding; "
+    "change embedding, or leave it out.",
+)
+IMAGES = Condition(
+    lambda at: at.spec.is_image, "it is for images, and this task shows vectors; leave it out."
+)
+CONTINUOUS = Condition(
+    lambda at: isinstance(at.spec.action_space, Continuous),
+    "it is for continuous actions, and this task's are discrete; leave it out.",
+)
+GYM = Condition(
+    lambda at: at.config.task.startswith(GYM_PREFIX), "it is for gym/ tasks; leave it out."
+)
+ATARI = Condition(
+    lambda at: at.config.task.startswith(ATARI_PREFIX), "it is for atari/ tasks; leave it out."
+)
+TELEVISION = Condition(
+    lambda at: at.config.task == "fourroom-noisytv",
+    "only fourroom-noisytv has a television; leave it out.",
+)
+ENGINE = Condition(
+    lambda at: at.config.task.startswith(ENGINES),
+    f"only {', '.join(ENGINES)} tasks have an engine with threads; leave it out.",
+)
+NORMALISED = Condition(
+    lambda at: at.config.environment.normalise_observations,
+    "observations are clipped where they are standardised; set normalise-observations True as well, "
+    "or leave it out.",
+)
+PAID = Condition(lambda at: at.config.task not in UNPAID, "this task pays no reward; leave it out.")
+UNSCALED = Condition(
+    lambda at: not at.config.ppo.scale_reward,
+    "scale-reward divides the reward by its own size, whatever that is; set scale-reward False, or "
+    "leave it out.",
+)
+SUM_PAID = Condition(
+    lambda at: not at.summed or at.config.task not in UNPAID,
+    "the bonus is added to the task's reward, and this task pays none; leave it out.",
+)
+TASK_WEIGHED = Condition(
+    lambda at: at.config.ppo.task_coefficient == 0 or at.summed or not at.one_advantage,
+    "there is no bonus to weigh the task against, and a normalised advantage has no scale; choose a "
+    "strategy with a bonus, or leave it out.",
+)
+LATENT_SEEN = Condition(
+    lambda at: at.latent_is_seen,
+    "the networks see no z here; train with explore rle, rle.condition True and an rle.coefficient "
+    "above 0, or leave it out.",
+)
+BACKBONE_USED = Condition(
+    lambda at: (
+        at.config.network.value_backbone == 0
+        or at.latent_is_seen
+        or (at.rle is not None and at.rle.feature_network is None and at.rle.feature_hidden is None)
+    ),
+    "no z joins the value network here and no φ takes its backbone's shape; leave it out.",
+)
+
+RLE_PAYS = Condition(
+    lambda at: at.rle is not None,
+    "rle.coefficient 0 leaves plain PPO; give a coefficient above 0, or leave it out.",
+)
+RLE_WEIGHED = Condition(
+    lambda at: at.rle is None or not at.rle.separate_streams or not at.one_advantage,
+    "with task-coefficient 0 there is nothing to weigh the bonus against, and a normalised advantage "
+    "has no scale; leave it out.",
+)
+SEPARATE = _rle(
+    lambda rle: rle.separate_streams,
+    "the summed reward has one return and one value, the task's; set rle.separate-streams True, or "
+    "leave it out.",
+)
+STANDARDISED = _rle(
+    lambda rle: rle.standardise,
+    "the warm-up is for the features' statistics; set rle.standardise True, or leave it out.",
+)
+OUR_FEATURES = _rle(
+    lambda rle: rle.feature_network is None,
+    "rle.feature-network builds φ; leave one of the two out.",
+)
+VECTOR_FEATURES = Condition(
+    lambda at: not at.spec.is_image,
+    "on images φ has the value network's form, with ReLU and the widths of embedding; change "
+    "embedding, give an rle.feature-network of your own, or leave it out.",
+)
+FEATURES_HIDDEN = _rle(
+    lambda rle: bool(rle.feature_hidden),
+    "φ has no hidden layers of its own (with rle.feature-hidden None it has the value network's, and "
+    "their activation); give rle.feature-hidden, or leave it out.",
+)
+FEATURES_FOLLOW = _rle(
+    lambda rle: rle.feature_update_rate > 0,
+    "φ is frozen; give an rle.feature-update-rate above 0, or leave it out.",
+)
+FEATURES_CAN_FOLLOW = Condition(
+    lambda at: at.rle is None or at.spec.is_image or at.rle.feature_hidden != (),
+    "φ has no layers that could follow the value network's; give rle.feature-hidden, or leave it out.",
+)
+FEATURES_BIASED = _rle(
+    lambda rle: rle.feature_update_rate > 0 or not (rle.standardise or rle.unit_norm),
+    "a frozen φ only grows with its input, and that is divided out again; give an "
+    "rle.feature-update-rate above 0, or leave it out.",
+)
+
+RND_PAYS = Condition(
+    lambda at: at.rnd is not None,
+    "rnd.coefficient 0 leaves plain PPO; give a coefficient above 0, or leave it out.",
+)
+RND_WEIGHED = Condition(lambda at: at.rnd is None or not at.one_advantage, RLE_WEIGHED.otherwise)
+
+ALWAYS: tuple[Condition, ...] = ()
+OF_LEARNER = (LEARNS,)
+OF_RLE = (RLE_PAYS,)
+OF_FEATURES = (RLE_PAYS, OUR_FEATURES)
+OF_RND = (RND_PAYS,)
+
+APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
+    "task": ALWAYS,
+    "explore": ALWAYS,
+    "preset": ALWAYS,
+    "seed": ALWAYS,
+    "total_steps": ALWAYS,
+    "device": ALWAYS,
+    "threads": ALWAYS,
+    "compile": ALWAYS,
+    "checkpoint_every": ALWAYS,
+    "tensorboard": ALWAYS,
+    "environment.num_envs": ALWAYS,
+    "environment.time_limit": ALWAYS,  # Engines that keep none refuse it as they play.
+    "environment.autoreset": (GYM,),
+    "environment.normalise_observations": ALWAYS,  # On images, `make_task` refuses it.
+    "environment.observation_clip": (NORMALISED,),
+    "environment.engine_threads": (ENGINE,),
+    "environment.full_action_space": (ATARI,),
+    "environment.television": (TELEVISION,),
+    "network.policy_hidden": (VECTORS,),
+    "network.value_hidden": (VECTORS,),
+    "network.activation": (VECTORS,),
+    "network.latent_encoder": (VECTORS, LATENT_SEEN),
+    "network.policy_latent_scale": (VECTORS, LATENT_SEEN),
+    "network.value_backbone": (VECTORS, BACKBONE_USED),
+    "network.initial_action_deviation": (CONTINUOUS,),
+    "network.embedding": (IMAGES,),
+    "network.precision": (IMAGES,),
+    "ppo.learning_rate": OF_LEARNER,
+    "ppo.anneal_learning_rate": OF_LEARNER,
+    "ppo.adam_epsilon": OF_LEARNER,
+    "ppo.rollout_steps": ALWAYS,
+    "ppo.discount": OF_LEARNER,
+    "ppo.gae_lambda": OF_LEARNER,
+    "ppo.epochs": OF_LEARNER,
+    "ppo.minibatches": ALWAYS,  # A rollout must divide into them.
+    "ppo.micro_batch": OF_LEARNER,
+    "ppo.clip": OF_LEARNER,
+    "ppo.entropy_coefficient": OF_LEARNER,
+    "ppo.value_coefficient": OF_LEARNER,
+    "ppo.clip_value_loss": OF_LEARNER,
+    "ppo.normalise_advantages": OF_LEARNER,
+    "ppo.max_gradient_norm": OF_LEARNER,
+    "ppo.task_coefficient": (LEARNS, SUM_PAID, TASK_WEIGHED),
+    "ppo.reward_scale": (LEARNS, PAID, UNSCALED),
+    "ppo.scale_reward": (LEARNS, PAID),
+    "ppo.reward_clip": (LEARNS, PAID),
+    "rle": _chosen("rle"),
+    "rle.coefficient": (RLE_WEIGHED,),
+    "rle.dimension": OF_RLE,
+    "rle.law": OF_RLE,
+    "rle.resample_every": OF_RLE,
+    "rle.stagger": OF_RLE,
+    "rle.discount": (RLE_PAYS, SEPARATE),
+    "rle.standardise": OF_RLE,
+    "rle.unit_norm": OF_RLE,
+    "rle.feature_hidden": (*OF_FEATURES, VECTOR_FEATURES),
+    "rle.feature_activation": (*OF_FEATURES, VECTOR_FEATURES, FEATURES_HIDDEN),
+    "rle.feature_network": OF_RLE,
+    "rle.feature_raw_pixels": (*OF_FEATURES, IMAGES, FEATURES_BIASED),
+    "rle.feature_update_rate": (RLE_PAYS, FEATURES_CAN_FOLLOW),
+    "rle.feature_update": (RLE_PAYS, FEATURES_FOLLOW),
+    "rle.condition": OF_RLE,
+    "rle.condition_on_bonus": OF_RLE,
+    "rle.separate_streams": OF_RLE,
+    "rle.scale_bonus": OF_RLE,
+    "rle.value_coefficient": (RLE_PAYS, SEPARATE),
+    "rle.warmup_rollouts": (RLE_PAYS, STANDARDISED),
+    "rnd": _chosen("rnd"),
+    "rnd.coefficient": (RND_WEIGHED,),
+    "rnd.discount": OF_RND,
+    "rnd.predictor_hidden": OF_RND,
+    "rnd.target_hidden": OF_RND,
+    "rnd.outputs": OF_RND,
+    "rnd.keep_fraction": OF_RND,
+    "rnd.observation_clip": OF_RND,
+    "rnd.warmup_rollouts": OF_RND,
+    "rnd.scale_bonus": OF_RND,
+    "rnd.value_coefficient": OF_RND,
+    "noisy": _chosen("noisy"),
+    "noisy.initial_deviation": ALWAYS,
+    "white_noise": _chosen("white-noise"),
+    "white_noise.coefficient": ALWAYS,
+}
+"""By dotted name, what a setting needs to do anything; the first that is missing is what is said."""
+
+
+def refuse_idle_settings(config: RunConfig, spec: TaskSpec, given: Iterable[str] = ()) -> None:
+    """Raise `UsageError` if a setting that was asked for would do nothing in this run.
+
+    Asked for are those that differ from the preset, and those `given` by name.
+    """
+    preset = preset_config(config.task, config.explore, config.preset, config.seed)
+    asked = [".".join(locate(config, name)) for name in given]
+    at = Situation(config, spec)
+    for name in dict.fromkeys([*asked, *changed(preset, config)]):
+        # A section given whole is judged by what changed in it.
+        for condition in APPLIES_WHEN.get(name, ALWAYS):
+            if not condition.holds(at):
+                raise UsageError(
+                    f"{shortest_name(name.split('.'))} would do nothing: {condition.otherwise}"
+                )
