@@ -71,7 +71,7 @@ def tiny(task: str, explore: str, **settings: Any) -> RunConfig:
 ROOMS = tiny("fourroom", "rle", rle__resample_every=5, rle__dimension=3)
 ROOMS_PPO = tiny("fourroom", "none")
 ROOMS_RND = tiny("fourroom", "rnd", rnd__warmup_rollouts=1)
-POLE = tiny("gym/CartPole-v1", "none")
+POLE = tiny("gym/CartPole-v1", "none", scale_reward=False, normalise_observations=False)
 GAME = tiny("atari/Breakout", "rle")
 
 
@@ -211,6 +211,10 @@ CASES: dict[str, Case] = {
 }
 
 MISSING: dict[Condition, RunConfig] = {
+    idle.LEARNS: replace(
+        preset_config("fourroom-sparse", "random"),
+        {"num_envs": 4, "rollout_steps": 8, "total_steps": 3 * 4 * 8, "compile": "off"},
+    ),
     idle.VECTORS: GAME,
     idle.IMAGES: ROOMS,
     idle.CONTINUOUS: ROOMS,
@@ -394,7 +398,7 @@ def test_the_command_refuses_in_one_sentence(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     verb, *rest = command.split()
-    small = ["--num-envs", "2", "--rollout-steps", "4", "--total-steps", "8", "--compile", "off"]
+    small = ["--num-envs", "2", "--rollout-steps", "4", "--total-steps", "16", "--compile", "off"]
     out = ["--out", str(tmp_path / "run")] if verb == "train" else []
     assert main([verb, *rest, *small, *out]) == 2
     error = capsys.readouterr().err

@@ -191,7 +191,12 @@ FEATURES_FOLLOW = _rle(
     "φ is frozen; give an rle.feature-update-rate above 0, or leave it out.",
 )
 FEATURES_CAN_FOLLOW = Condition(
-    lambda at: at.rle is None or at.spec.is_image or at.rle.feature_hidden != (),
+    lambda at: (
+        at.rle is None
+        or at.spec.is_image
+        or at.rle.feature_hidden != ()
+        or at.rle.feature_update_rate == 0
+    ),
     "φ has no layers that could follow the value network's; give rle.feature-hidden, or leave it out.",
 )
 FEATURES_BIASED = _rle(

@@ -11,9 +11,11 @@ from rle.studies.atari import ATARI_STUDIES
 from rle.studies.control import CONTROL_STUDIES
 from rle.studies.definitions import Study
 from rle.studies.fourroom import FOURROOM_STUDIES
+from rle.studies.gym import GYM_STUDIES
 
 STUDIES: dict[str, Study] = {
-    study.name: study for study in (*FOURROOM_STUDIES, *ATARI_STUDIES, *CONTROL_STUDIES)
+    study.name: study
+    for study in (*FOURROOM_STUDIES, *GYM_STUDIES, *ATARI_STUDIES, *CONTROL_STUDIES)
 }
 
 
