@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from rle.explore.base import Strategy, Stream
 from rle.explore.mixture import Mixture, latent_strategy
+from rle.nets.noisy import NoisyLinear
 from rle.runs.trainer import Trainer
 from rle.tasks.base import State, Step
 from tests.builders import small_config
@@ -147,11 +148,10 @@ def test_the_part_that_trains_something_is_asked_for_its_loss(parts: dict[str, P
 
 
 def test_layers_are_noisy_if_a_part_wants_them_so() -> None:
-    noisy = Trainer(small_config("rle+noisy")).strategy
-    assert type(noisy.linear(2, 3)) is type(noisy.parts["noisy"].linear(2, 3))
-    plain = Trainer(small_config("rle+rnd")).strategy.linear(2, 3)
-    assert type(plain) is nn.Linear
-    assert plain.weight.shape == (3, 2)
+    for explore, kind in (("rle+noisy", NoisyLinear), ("rle+rnd", nn.Linear)):
+        layer = Trainer(small_config(explore)).strategy.linear(2, 3)
+        assert type(layer) is kind
+        assert layer.weight.shape == (3, 2)
 
 
 def test_the_part_that_follows_latents() -> None:

@@ -228,6 +228,8 @@ class TestNumbers:
     def test_defaults_are_unit_norm_and_no_standardising(self) -> None:
         reward = random_reward(torch.tensor([3.0, 4.0]), torch.tensor([1.0, 2.0]))
         assert float(reward) == pytest.approx((3 + 8) / 5)
+        raw = random_reward(torch.tensor([3.0, 4.0]), torch.tensor([1.0, 2.0]), unit_norm=False)
+        assert float(raw) == pytest.approx(3 + 8)
 
     def test_a_feature_that_never_varied_counts_for_its_distance_from_the_mean(self) -> None:
         reward = random_reward(
