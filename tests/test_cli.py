@@ -126,7 +126,9 @@ def test_settings_may_be_named_with_their_section(tmp_path: Path) -> None:
 def test_values_may_be_written_as_people_write_them(tmp_path: Path) -> None:
     small = ["--rollout-steps=8", "--num-envs=2", "--total-steps", "1.6e1", "--scale-reward=true"]
     out = tmp_path / "run"
-    assert main(["train", "fourroom", *small, "--learning-rate=1E-3", "--out", str(out)]) == 0
+    assert (
+        main(["train", "fourroom-sparse", *small, "--learning-rate=1E-3", "--out", str(out)]) == 0
+    )
     config = json.loads((out / "config.json").read_text())
     assert config["total_steps"] == 16
     assert config["ppo"]["learning_rate"] == 0.001

@@ -17,7 +17,12 @@ D = 4
 
 
 def strategy_of(**settings: object) -> RandomLatentExploration:
-    settings = {"num_envs": 3, "task": "fourroom", "rle__dimension": D} | settings
+    settings = {
+        "num_envs": 3,
+        "task": "fourroom",
+        "rle__dimension": D,
+        "rle__standardise": True,
+    } | settings
     trainer = Trainer(small_config("rle", **settings))
     trainer.start()
     return trainer.strategy
@@ -259,7 +264,7 @@ class TestLaws:
 
     def test_what_is_no_function_is_refused(self) -> None:
         with pytest.raises(UsageError, match="is not a function"):
-            load_function("math:pi", "rle.law")
+            load_function("math:pi", "rle.law", ("shape", "generator"))
 
     def test_a_law_that_returns_no_tensor_is_refused(self) -> None:
         with pytest.raises(UsageError, match="must return a tensor"):

@@ -72,7 +72,7 @@ def test_in_the_very_first_observation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "when"), [(5, "step 40 of the warm-up"), (16 + 20, r"step 160 \(")]
+    ("call", "when"), [(5, "step 40 of the warm-up"), (16 + 20, r"step 288 \(")]
 )
 def test_before_and_after_the_warm_up(call: int, when: str, tmp_path: Path) -> None:
     """RLE's features and their statistics have seen it too; the environment is what is named."""
