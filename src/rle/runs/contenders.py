@@ -84,11 +84,11 @@ class OurContender:
             self._watch.watch(trainer.strategy, "after_step", "bonus")
 
     def run(self, seconds: float) -> Round:
-        """Train for at least that long."""
+        """Train for at least that long, and for one iteration at least."""
         self._watch.seconds.clear()
         started, first = time.perf_counter(), self._trainer.step
         started_on_cores = time.process_time()
-        while time.perf_counter() - started < seconds:
+        while self._trainer.step == first or time.perf_counter() - started < seconds:
             self._trainer.iterate()
         spent = time.perf_counter() - started
         shares = dict(self._watch.seconds)
