@@ -25,7 +25,7 @@ SMALL: dict[str, Any] = {
     "rollout_steps": 8,
     "minibatches": 2,
     "epochs": 2,
-    "total_steps": 64,
+    "total_steps": 128,
     "checkpoint_every": 32,
     "engine_threads": 1,
     "threads": 1,

@@ -22,7 +22,7 @@ from tests.runs.test_images import atari_config
 
 @pytest.fixture(scope="module", params=["rle", "none"])
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    config = atari_config("Breakout", request.param, total_steps=32)
+    config = atari_config("Breakout", request.param, total_steps=64)
     return train_config(config, tmp_path_factory.mktemp("film") / request.param, quiet=True).path
 
 
@@ -45,7 +45,7 @@ def test_one_clip_per_latent_at_full_rate(run: Path, tmp_path: Path) -> None:
 
 
 def test_robots_are_filmed_too(tmp_path: Path) -> None:
-    small = {"num_envs": 2, "rollout_steps": 8, "minibatches": 2, "total_steps": 16}
+    small = {"num_envs": 2, "rollout_steps": 8, "minibatches": 2, "total_steps": 32}
     config = replace(preset_config("control/BallBalance", "rle"), small | {"compile": "off"})
     trained = train_config(config, tmp_path / "run", quiet=True).path
     try:
@@ -61,7 +61,7 @@ def test_robots_are_filmed_too(tmp_path: Path) -> None:
 
 
 def test_the_bonus_beside_z_is_that_of_z(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = atari_config("Breakout", "rnd+rle", total_steps=32)
+    config = atari_config("Breakout", "rnd+rle", total_steps=96)
     trained = train_config(config, tmp_path / "run", quiet=True).path
     bonuses = torch.tensor([[7.0, 3.0]])  # RND's and RLE's
     monkeypatch.setattr(Mixture, "bonus", lambda *_: bonuses)

@@ -20,7 +20,7 @@ METHODS = ("none", "rle", "rnd", "noisy")
 SMALL: dict[str, Any] = {
     "num_envs": 4,
     "rollout_steps": 8,
-    "total_steps": 64,
+    "total_steps": 128,
     "checkpoint_every": 32,
     "micro_batch": 8,
     "epochs": 1,
