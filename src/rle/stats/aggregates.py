@@ -9,6 +9,7 @@ statistical precipice", NeurIPS.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -77,7 +78,13 @@ def optimality_gap(scores: npt.ArrayLike, target: float = 1.0) -> FloatArray:
 
     Mean of max(target - score, 0): scores above the target earn nothing, lower is better.
     """
-    return mean(np.maximum(target - _as_matrices(scores), 0.0))
+    return mean(shortfalls(scores, target))
+
+
+def shortfalls(scores: npt.ArrayLike, target: float = 1.0) -> FloatArray:
+    """How far each run falls short of `target`; a missing run stays NaN."""
+    gaps: FloatArray = np.maximum(target - _as_matrices(scores), 0.0)
+    return gaps
 
 
 def interquartile_mean(scores: npt.ArrayLike) -> FloatArray:
@@ -136,19 +143,47 @@ def probability_of_improvement(first: npt.ArrayLike, second: npt.ArrayLike) -> F
         `[...]`.
 
     """
+    won, lost = pair_shares(first, second)
+    # A tie is neither; half of it is won.
+    result: FloatArray = (0.5 * (1.0 + (won - lost))).mean(axis=-1)
+    return result
+
+
+def pair_shares(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """The share of pairs of runs that `first` wins and the share it loses, per task.
+
+    Args:
+        first: `[..., runs, tasks]`.
+        second: `[..., runs, tasks]`, the same tasks in the same order; runs may differ.
+
+    Returns:
+        `[..., tasks]` each; what they lack of 1 are ties.
+
+    """
     ours, rivals = _as_matrices(first), _as_matrices(second)
     if ours.shape[-1] != rivals.shape[-1]:
         raise ValueError(
             f"both methods must have the same tasks, got {ours.shape[-1]} and {rivals.shape[-1]}"
         )
     pairs = runs_per_task(ours) * runs_per_task(rivals)
-    wins = np.zeros(np.broadcast_shapes(ours.shape[:-2], rivals.shape[:-2]) + ours.shape[-1:])
+    shape = np.broadcast_shapes(ours.shape[:-2], rivals.shape[:-2]) + ours.shape[-1:]
+    won, lost = np.zeros(shape), np.zeros(shape)
     # One rival run at a time: all pairs at once would multiply memory by the number of runs.
     for run in range(rivals.shape[-2]):
         rival = rivals[..., run : run + 1, :]
-        wins += 0.5 * (np.sum(ours > rival, axis=-2) + np.sum(ours >= rival, axis=-2))
-    result: FloatArray = (wins / pairs).mean(axis=-1)
-    return result
+        won += np.sum(ours > rival, axis=-2)
+        lost += np.sum(ours < rival, axis=-2)
+    return won / pairs, lost / pairs
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The measure of one method less that of another, `[..., runs, tasks]` twice to `[...]`."""
+
+    measure: Measure
+
+    def __call__(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        return self.measure(first) - self.measure(second)
 
 
 def exceeds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> FloatArray:
