@@ -6,6 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from rliable import library, metrics
+from scipy import stats as scipy_stats
 
 from rle import stats
 from rle.errors import UsageError
@@ -180,7 +181,8 @@ def test_complete_separation_gets_the_exact_limit() -> None:
     first, second = np.ones((3, 2)), np.zeros((4, 2))
     interval = stats.probability_of_improvement_interval(first, second)
     assert interval.limits == pytest.approx((0.025 ** (1 / 6), 1.0))
-    assert (interval.method, interval.resamples) == ("exact-bound", 0)
+    assert (interval.method, interval.resamples) == ("bounded", 0)
+    assert interval.note.startswith("Every run sits at the end of the scale")
     lost = stats.probability_of_improvement_interval(second, first)
     assert lost.limits == pytest.approx((0.0, 1.0 - 0.025 ** (1 / 6)))
     plain = stats.probability_of_improvement_interval(first, second, PLAIN)
@@ -238,12 +240,82 @@ def test_performance_profile_band() -> None:
     assert (band.low[0], band.high[0]) == pytest.approx((1.0 - reach, 1.0))
     assert (band.low[2], band.high[2]) == pytest.approx((0.0, reach))
     assert 0.0 < band.low[1] < band.point[1] < band.high[1] < 1.0
-    assert band.method == "expanded-percentile"
+    assert (band.method, band.resamples) == ("bounded", 0)
     assert "2 points" in band.notes[0]
 
 
+def test_profile_of_one_task_has_the_exact_limits() -> None:
+    # Three of five runs above 0.5; Clopper and Pearson for 3 of 5.
+    band = stats.performance_profile_band(np.array([[0.1], [0.2], [0.6], [0.7], [0.9]]), [0.5])
+    expected = scipy_stats.beta.ppf([0.025, 0.975], [3, 4], [3, 2])
+    assert (band.low[0], band.high[0]) == pytest.approx(tuple(expected))
+
+
 def test_every_method_has_words_for_a_report() -> None:
-    assert {"expanded-percentile", "percentile", "exact-bound", "none"} <= set(stats.METHODS)
+    scores = np.random.default_rng(12).normal(size=(5, 3))
+    mean, gap = stats.mean, stats.optimality_gap
+    intervals = [
+        stats.aggregate_interval(mean, scores),
+        stats.aggregate_interval(mean, scores, PLAIN),
+        stats.aggregate_interval(mean, scores, bounds=(-9.0, 9.0)),
+        stats.aggregate_difference_interval(mean, scores, scores, bounds=(-9.0, 9.0)),
+        stats.aggregate_interval(gap, scores),
+        stats.aggregate_interval(mean, scores[:1]),
+    ]
+    assert [interval.method for interval in intervals] == list(stats.METHODS)
+
+
+def test_capped_scores_are_bounded() -> None:
+    # All runs at the cap: the chance of this is at most the mean to the power of ten.
+    interval = stats.aggregate_interval(stats.mean, np.ones((5, 2)), bounds=(0.0, 1.0))
+    assert interval.limits == pytest.approx((0.025 ** (1 / 10), 1.0))
+    with pytest.raises(UsageError, match="method: values from 1 to 1 do not lie within"):
+        stats.aggregate_interval(stats.mean, np.ones((5, 2)), bounds=(0.0, 0.5))
+    # A share that rounding carried over the end is no error.
+    over = stats.aggregate_interval(stats.mean, np.full((5, 2), 1.0 + 1e-15), bounds=(0.0, 1.0))
+    assert over.limits == pytest.approx(interval.limits)
+
+
+def test_unequal_numbers_of_runs_count_as_the_fewest() -> None:
+    # All runs at the top: two independent ones of each of two tasks, whatever else there is.
+    scores = stats.Scores.from_runs("rle", {"a": [1.0] * 8, "b": [1.0] * 2})
+    interval = stats.aggregate_interval(stats.mean, scores, bounds=(0.0, 1.0))
+    assert interval.limits == pytest.approx((0.025 ** (1 / 4), 1.0))
+
+
+def test_the_optimality_gap_is_never_negative() -> None:
+    # One of six runs falls short, by 0.1. The expanded bootstrap alone goes down to -0.028.
+    scores = np.array([[1.2, 1.1], [0.9, 1.3], [1.5, 1.0]])
+    interval = stats.aggregate_interval(stats.optimality_gap, scores)
+    low, high = interval.limits
+    assert 0.0 <= low < interval.point < high
+    assert interval.method == "bounded-below"
+    # Nothing falls short, and yet a seventh run might: by 1 if it scores no more than 0.
+    above = stats.aggregate_interval(stats.optimality_gap, scores + 0.1)
+    assert above.limits == pytest.approx((0.0, 1.0 - 0.025 ** (1 / 6)))
+    # A difference has both signs.
+    apart = stats.aggregate_difference_interval(stats.optimality_gap, scores + 0.1, scores)
+    assert apart.limits[0] < apart.point < 0.0 < apart.limits[1]
+    plain = stats.aggregate_interval(stats.optimality_gap, scores, PLAIN)
+    assert (plain.method, plain.low) == ("percentile", 0.0)
+
+
+def test_the_optimality_gap_is_no_narrower_than_the_bootstrap() -> None:
+    # Far below the target the gap is 1 less the mean, and nothing bounds it.
+    scores = np.random.default_rng(13).normal(-20.0, 5.0, size=(4, 3))
+    low, high = stats.aggregate_interval(stats.mean, scores).limits
+    gap = stats.aggregate_interval(stats.optimality_gap, scores).limits
+    assert gap[0] <= 1.0 - high + 1e-9
+    assert gap[1] >= 1.0 - low - 1e-9
+
+
+def test_a_gap_curve_is_never_negative() -> None:
+    scores = np.linspace(0.8, 1.4, 7)[:, None] + np.array([[0.0, 0.1, 0.3]])
+    curves = {"a": [(np.arange(7), scores[:, run]) for run in range(3)]}
+    aligned = stats.align_curves("rle", curves, steps=np.arange(7))
+    band = stats.aggregate_curve(stats.optimality_gap, aligned)
+    assert np.all(band.low >= 0.0)
+    assert band.high[-1] == pytest.approx(1.0 - 0.025 ** (1 / 3))
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,23 @@ def test_every_point_of_a_band_is_the_interval_with_the_same_seed() -> None:
             assert (band.low[point], band.high[point]) == pytest.approx(interval.limits)
 
 
+def test_every_point_of_a_bounded_band_is_the_interval() -> None:
+    # Success rises from none to all, one seed after the other.
+    steps = np.arange(6)
+    curves = {"a": [(steps, (steps > run).astype(float)) for run in range(5)]}
+    aligned = stats.align_curves("rle", curves, steps=steps)
+    band = stats.aggregate_curve(stats.mean, aligned, bounds=(0.0, 1.0))
+    assert (band.method, band.resamples) == ("bounded", 0)
+    assert band.notes == (
+        "At 2 points: Every run sits at the end of the scale: the limit is the exact binomial one.",
+    )
+    for point in steps:
+        interval = stats.mean_interval(aligned.values[point, :, 0], (0.0, 1.0))
+        assert (band.low[point], band.high[point]) == pytest.approx(interval.limits)
+    with pytest.raises(UsageError, match="rle: values from 0 to 1 do not lie within"):
+        stats.aggregate_curve(stats.mean, aligned, bounds=(0.0, 0.5))
+
+
 def test_seeds_are_resampled_whole() -> None:
     # Each run is a constant curve, so the band must be equally wide at every step.
     curves = {"a": [([0, 1, 2], [value] * 3) for value in (1.0, 2.0, 4.0, 8.0)]}

@@ -159,12 +159,10 @@ def method_series(
         return None
     seeds = f"{len(curves)} seed{'s' if len(curves) > 1 else ''}"
     aligned = align_curves(method.label, {method.runs[0].task: curves}, _grid(curves, draw.points))
-    band = aggregate_curve(mean, aligned, draw.bootstrap)
+    band = aggregate_curve(mean, aligned, draw.bootstrap, bounds)
     low = high = None
     if np.isfinite(band.low).all():
         low, high = band.low, band.high
-        if bounds is not None:
-            low, high = np.clip(low, *bounds), np.clip(high, *bounds)
     label = f"{method.label} ({seeds})"
     early = [curve for curve in curves if curve[0][-1] < 0.99 * aligned.steps[-1]]
     notes: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from rle.report.suite_section import DEFINITIONS
 from rle.report.suites import suite_of
 from rle.report.summary import interval_method
 from rle.report.wording import MOST_NAMED, join, plural, span
-from rle.stats import Bootstrap
+from rle.stats import METHODS, Bootstrap
 
 Facts = tuple[tuple[str, str], ...]
 _READING = "Click a heading to sort a table; point at a curve to read its values."
@@ -92,11 +92,16 @@ _NO_INTERVAL = "none: the paper's table holds means over seeds, not the seeds."
 
 def _interval(bootstrap: Bootstrap) -> str:
     interval = interval_method(bootstrap)
+    # The plain bootstrap is there to compare with other libraries, on every scale.
+    scales = (
+        ""
+        if bootstrap.method == "percentile"
+        else f"On a scale with two ends, such as shares from 0 to 1: {METHODS['bounded']}. "
+    )
     return (
         f"{100 * interval['level']:.0f} % confidence intervals of means, of differences and of "
         f"aggregates over tasks: {interval['description']}, {interval['resamples']} resamples. "
-        "Where every seed sits at the same end of a scale from 0 to 1, the limit is the exact "
-        "binomial one. A method with a single seed has no interval."
+        f"{scales}A method with a single seed has no interval."
     )
 
 

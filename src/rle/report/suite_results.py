@@ -107,7 +107,7 @@ def measure_suite(suite: Suite, bootstrap: Bootstrap) -> SuiteResults:
         found = {key: aggregate_interval(m, scores, bootstrap) for key, m in measures.items()}
         if suite.name == ATARI:
             capped = capped_human_normalised(raw[label])
-            found[CAPPED] = aggregate_interval(mean, capped, bootstrap)
+            found[CAPPED] = aggregate_interval(mean, capped, bootstrap, bounds=(0.0, 1.0))
         aggregates[label] = {key: found[key] for key in LABELS if key in found}
     compare = partial(_compare, raw=raw, normalised=normalised, bootstrap=bootstrap)
     reference = suite.reference("rle", raw) or next(iter(raw), None)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rle.errors import UsageError
 from rle.stats.aggregates import (
+    Difference,
     FloatArray,
     Measure,
     exceeds,
@@ -18,6 +19,7 @@ from rle.stats.aggregates import (
     probability_of_improvement,
     runs_per_task,
 )
+from rle.stats.bounded_terms import Bounds
 from rle.stats.interval import DEFAULT_BOOTSTRAP, Band, Bootstrap, Interval
 from rle.stats.limits import confidence_limits
 from rle.stats.resampling import Statistic
@@ -31,13 +33,27 @@ _NO_SPREAD = (
     "the value certain."
 )
 _EXACT = "Every run sits at the end of the scale: the limit is the exact binomial one."
+# Of the scale: what sums of shares may round to.
+_ROUNDING = 1e-9
 
 
 def aggregate_interval(
-    measure: Measure, scores: ScoresLike, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
+    measure: Measure,
+    scores: ScoresLike,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bounds: Bounds | None = None,
 ) -> Interval:
-    """The interval of an aggregate of one method's scores."""
-    return interval(measure, [as_scores(scores)], bootstrap)
+    """The interval of an aggregate of one method's scores.
+
+    Args:
+        measure: one of `AGGREGATES`, or any other. The optimality gap is known to start at 0.
+        scores: of the method.
+        bootstrap: level, method, resamples, seed.
+        bounds: the ends of the scale of the scores where it has any, such as (0, 1) for capped
+            human-normalised scores; for `mean` only.
+
+    """
+    return interval(measure, [as_scores(scores)], bootstrap, bounds)
 
 
 def aggregate_difference_interval(
@@ -45,13 +61,14 @@ def aggregate_difference_interval(
     first: ScoresLike,
     second: ScoresLike,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bounds: Bounds | None = None,
 ) -> Interval:
-    """The interval of `measure(first) - measure(second)`; the methods are resampled apart."""
+    """The interval of `measure(first) - measure(second)`; the methods are resampled apart.
 
-    def difference(ours: FloatArray, rivals: FloatArray) -> FloatArray:
-        return measure(ours) - measure(rivals)
-
-    return interval(difference, _on_the_same_tasks(first, second), bootstrap)
+    `bounds` is as in `aggregate_interval`, for the scores of both.
+    """
+    pair = _on_the_same_tasks(first, second)
+    return interval(Difference(measure), pair, bootstrap, bounds)
 
 
 def probability_of_improvement_interval(
@@ -59,7 +76,7 @@ def probability_of_improvement_interval(
 ) -> Interval:
     """The interval of the probability that a run of `first` beats a run of `second`."""
     pair = _on_the_same_tasks(first, second)
-    return interval(probability_of_improvement, pair, bootstrap, bounds=(0.0, 1.0))
+    return interval(probability_of_improvement, pair, bootstrap)
 
 
 def pairwise_probability_of_improvement(
@@ -94,10 +111,12 @@ def interval(
     statistic: Statistic,
     samples: Sequence[Scores],
     bootstrap: Bootstrap,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds | None = None,
 ) -> Interval:
     """The interval of any statistic of one or more methods; arguments as `confidence_limits`."""
     values = [sample.values for sample in samples]
+    for sample in samples:
+        check_bounds(sample.method, sample.values, bounds)
     notes = [note for sample in samples for note in sample.notes()]
     reasons = [why_no_interval(sample.values, sample.tasks) for sample in samples]
     if any(reasons):
@@ -106,11 +125,12 @@ def interval(
         return Interval(point, None, None, bootstrap.level, "none", 0, note)
     limits = confidence_limits(statistic, values, bootstrap, bounds)
     point, low, high = float(limits.point), float(limits.low), float(limits.high)
-    if limits.exact:
-        note = " ".join([_EXACT, *notes])
-        return Interval(point, low, high, bootstrap.level, "exact-bound", 0, note)
-    note = " ".join([_NO_SPREAD, *notes] if low == high else notes)
-    return Interval(point, low, high, bootstrap.level, bootstrap.method, bootstrap.resamples, note)
+    if low == high:
+        notes = [_NO_SPREAD, *notes]
+    elif limits.method == "bounded" and point in (low, high):
+        notes = [_EXACT, *notes]
+    note = " ".join(notes)
+    return Interval(point, low, high, bootstrap.level, limits.method, limits.resamples, note)
 
 
 def band(
@@ -119,7 +139,7 @@ def band(
     values: FloatArray,
     tasks: Sequence[str],
     bootstrap: Bootstrap,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds | None = None,
 ) -> Band:
     """Pointwise intervals of a measure along a grid, all with the same resampled seeds.
 
@@ -138,15 +158,17 @@ def band(
         point = measure(values)
         return Band(grid, point, nothing, nothing, bootstrap.level, "none", 0, (reason,))
     limits = confidence_limits(measure, [values], bootstrap, bounds)
-    notes = (f"At {limits.exact.sum()} points: {_EXACT}",) if limits.exact.any() else ()
+    exact = (limits.point == limits.low) | (limits.point == limits.high)
+    noted = limits.method == "bounded" and exact.any()
+    notes = (f"At {exact.sum()} points: {_EXACT}",) if noted else ()
     return Band(
         grid,
         limits.point,
         limits.low,
         limits.high,
         bootstrap.level,
-        bootstrap.method,
-        bootstrap.resamples,
+        limits.method,
+        limits.resamples,
         notes,
     )
 
@@ -162,6 +184,18 @@ def why_no_interval(values: FloatArray, tasks: Sequence[str]) -> str:
         f"No interval: one run only on {where}. A single run tells nothing about how much runs "
         "differ; add seeds."
     )
+
+
+def check_bounds(name: str, values: FloatArray, bounds: Bounds | None) -> None:
+    """Explain values `[..., runs, tasks]` that lie outside the bounds they are said to have."""
+    if bounds is None:
+        return
+    lowest, highest = np.nanmin(values), np.nanmax(values)
+    rounding = _ROUNDING * (bounds[1] - bounds[0])
+    if not bounds[0] - rounding <= lowest <= highest <= bounds[1] + rounding:
+        raise UsageError(
+            f"{name}: values from {lowest:g} to {highest:g} do not lie within the bounds {bounds}"
+        )
 
 
 def as_scores(scores: ScoresLike) -> Scores:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from rle.errors import UsageError
 from rle.stats.aggregates import FloatArray, Measure
-from rle.stats.bootstrap import band
+from rle.stats.bootstrap import band, check_bounds
+from rle.stats.bounded_terms import Bounds
 from rle.stats.interval import DEFAULT_BOOTSTRAP, Band, Bootstrap
 
 Curve = tuple[npt.ArrayLike, npt.ArrayLike]
@@ -99,13 +100,18 @@ def align_curves(
 
 
 def aggregate_curve(
-    measure: Measure, curves: AlignedCurves, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
+    measure: Measure,
+    curves: AlignedCurves,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bounds: Bounds | None = None,
 ) -> Band:
     """An aggregate at every step of the grid, with pointwise limits.
 
     The same resampled seeds are used at every step, as a run is one draw with all of its curve.
+    `bounds` are the ends of the scale where it has any, such as (0, 1) for success; for `mean` only.
     """
-    result = band(measure, curves.steps, curves.values, curves.tasks, bootstrap)
+    check_bounds(curves.method, curves.values, bounds)
+    result = band(measure, curves.steps, curves.values, curves.tasks, bootstrap, bounds)
     return replace(result, notes=result.notes + curves.notes)
 
 

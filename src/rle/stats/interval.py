@@ -21,13 +21,17 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "percentile": (
             "plain stratified percentile bootstrap, as in rliable; too narrow with few seeds"
         ),
-        "exact-bound": (
-            "exact binomial limit, because every run sits at the end of the scale and resampling "
-            "would show no spread"
+        "bounded": (
+            "limits for the mean of bounded values: random weights on the runs and on an unseen one "
+            "at the end of the scale (Gaffke 2005), which for successes and failures are the exact "
+            "binomial limits (Clopper and Pearson 1934)"
         ),
-        "square-and-add": (
-            "limits of the two means combined by squaring and adding, because every run of a "
-            "method sits at the end of the scale"
+        "bounded-difference": (
+            "such limits of two means of bounded values, melded (Fay, Proschan and Brittain 2015)"
+        ),
+        "bounded-below": (
+            "stratified percentile bootstrap, expanded for the small number of seeds, and on neither "
+            "side narrower than the limits for bounded values, the worst of which is a guess"
         ),
         "none": "no interval",
     }
@@ -45,7 +49,7 @@ class Interval:
         high: upper limit; None where no interval can be given.
         level: confidence level, such as 0.95.
         method: a key of `METHODS`.
-        resamples: number of bootstrap resamples behind the limits.
+        resamples: number of bootstrap resamples behind the limits; 0 where there are none.
         note: why there is no interval, or what is special about it; often empty.
 
     """
@@ -77,7 +81,7 @@ class Band:
         high: `[grid]`, upper limits; NaN where no interval can be given.
         level: confidence level at each single point of the grid.
         method: a key of `METHODS`.
-        resamples: number of bootstrap resamples behind the limits.
+        resamples: number of bootstrap resamples behind the limits; 0 where there are none.
         notes: why there is no interval, or what is special about it; often empty.
 
     """

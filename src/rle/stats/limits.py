@@ -13,7 +13,13 @@ law. Hesterberg 2015 ("What teachers should know about the bootstrap", The Ameri
 for lies beyond every resample, hence the distance instead. With several strata, n / (n - 1) is
 averaged by their part in the variance, and the degrees of freedom are those of Satterthwaite 1946.
 The interval always contains the plain one. See also DiCiccio and Efron 1996, "Bootstrap confidence
-intervals", Statistical Science 11. `docs/statistics.md` has the coverage of both.
+intervals", Statistical Science 11.
+
+A bootstrap knows only the spread it is shown. A mean of bounded values has limits of its own
+(`bounded`, and `melding` for a difference) that need no bootstrap; where the upper end of the scale
+is not known, the wider of both is taken on either side.
+
+`docs/statistics.md` has the coverage of all of this.
 """
 
 from collections.abc import Sequence
@@ -21,10 +27,12 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from rle.stats.aggregates import FloatArray
+from rle.stats.bounded import bounded_limits
+from rle.stats.bounded_terms import Bounds, bounded_terms
 from rle.stats.interval import Bootstrap, Method
+from rle.stats.melding import melded_limits
 from rle.stats.resampling import Replicates, Statistic, replicate
 from rle.stats.student import student_t_quantile
 
@@ -37,54 +45,71 @@ class Limits:
         point: the statistic on the scores as they are.
         low: lower limits.
         high: upper limits.
-        exact: where the limits are exact because every run sits at an end of the scale.
+        method: a key of `METHODS`.
+        resamples: number of bootstrap resamples behind them.
 
     """
 
     point: FloatArray
     low: FloatArray
     high: FloatArray
-    exact: npt.NDArray[np.bool_]
+    method: str
+    resamples: int = 0
 
 
 def confidence_limits(
     statistic: Statistic,
     samples: Sequence[FloatArray],
     bootstrap: Bootstrap,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds | None = None,
 ) -> Limits:
-    """Confidence limits of a statistic by the stratified bootstrap.
+    """Confidence limits of a statistic, by the bootstrap or from the ends of its scale.
 
     Args:
         statistic: takes one array `[..., runs, tasks]` per sample, gives `[...]`.
         samples: one array `[..., runs, tasks]` per method; at least two runs of every task.
         bootstrap: level, method, resamples, seed.
-        bounds: the ends of the scale, only for a statistic that is a mean over tasks of means
-            over runs (or over pairs of runs). Expanded limits are then cut there, and are exact
-            where every run sits at one end, where a bootstrap sees no spread at all.
+        bounds: the ends of the scale of the scores, for `mean` and a difference of means only.
 
     """
+    terms = bounded_terms(statistic, samples, bounds)
+    if bootstrap.method == "percentile" or not terms:
+        return _bootstrap_limits(statistic, samples, bootstrap)
+    tail = (1.0 - bootstrap.level) / 2.0
+    if len(terms) == 1:
+        limits = Limits(statistic(*samples), *bounded_limits(terms[0], tail), "bounded")
+    else:
+        low, high = melded_limits(terms[0], terms[1], tail)
+        limits = Limits(statistic(*samples), low, high, "bounded-difference")
+    if not terms[0].open_above:
+        return limits
+    resampled = _bootstrap_limits(statistic, samples, bootstrap)
+    bottom = terms[0].bottom if len(terms) == 1 else -np.inf
+    return Limits(
+        limits.point,
+        np.minimum(limits.low, np.maximum(resampled.low, bottom)),
+        np.maximum(limits.high, resampled.high),
+        "bounded-below",
+        bootstrap.resamples,
+    )
+
+
+def _bootstrap_limits(
+    statistic: Statistic, samples: Sequence[FloatArray], bootstrap: Bootstrap
+) -> Limits:
     rng = np.random.default_rng(bootstrap.seed)
     replicates = replicate(statistic, samples, bootstrap.resamples, rng)
-    return limits_of_replicates(replicates, bootstrap.level, bootstrap.method, bounds)
+    return limits_of_replicates(replicates, bootstrap.level, bootstrap.method)
 
 
-def limits_of_replicates(
-    replicates: Replicates,
-    level: float,
-    method: Method,
-    bounds: tuple[float, float] | None = None,
-) -> Limits:
-    """Confidence limits from resampled values; `bounds` as in `confidence_limits`."""
+def limits_of_replicates(replicates: Replicates, level: float, method: Method) -> Limits:
+    """Confidence limits from resampled values alone."""
     tail = (1.0 - level) / 2.0
     low, centre, high = np.quantile(replicates.values, [tail, 0.5, 1.0 - tail], axis=-1)
     if method == "expanded-percentile":
         factor = _expansion(replicates, level)
         low, high = centre + factor * (low - centre), centre + factor * (high - centre)
-        if bounds is not None:
-            return _within_bounds(replicates, low, high, bounds, tail)
-    inexact = np.zeros(replicates.point.shape, dtype=np.bool_)
-    return Limits(replicates.point, low, high, inexact)
+    return Limits(replicates.point, low, high, method, replicates.values.shape[-1])
 
 
 def _expansion(replicates: Replicates, level: float) -> FloatArray:
@@ -100,27 +125,3 @@ def _expansion(replicates: Replicates, level: float) -> FloatArray:
     widening = np.sqrt(total / plug_in.sum(axis=-1))
     factor: FloatArray = widening * student_t_quantile(level, freedom) / normal
     return factor
-
-
-def _within_bounds(
-    replicates: Replicates,
-    low: FloatArray,
-    high: FloatArray,
-    bounds: tuple[float, float],
-    tail: float,
-) -> Limits:
-    """Cut limits at the ends of the scale; make them exact where every run sits at one end.
-
-    Scale to [0, 1] and let all of T tasks with n runs sit at 1, task t having the true mean m_t.
-    A run sits at 1 with probability at most m_t, so all do with probability at most the product
-    of the m_t^n, hence at most m^(T n), m being their mean (inequality of the arithmetic and
-    geometric mean). The smallest m that leaves this a chance of `tail` is tail^(1 / (T n)): the
-    limit of Clopper and Pearson 1934. Pairs of runs: n independent pairs per task, same argument.
-    """
-    bottom, top = bounds
-    independent = int(replicates.stratum_runs.min()) * replicates.tasks
-    reach = (top - bottom) * (1.0 - tail ** (1.0 / independent))
-    at_bottom, at_top = replicates.point == bottom, replicates.point == top
-    low = np.where(at_top, top - reach, np.clip(low, bottom, top))
-    high = np.where(at_bottom, bottom + reach, np.clip(high, bottom, top))
-    return Limits(replicates.point, low, high, at_bottom | at_top)

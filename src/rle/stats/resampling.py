@@ -29,7 +29,6 @@ class Replicates:
         values: `[..., resamples]`.
         stratum_variances: `[..., strata]`, each stratum's part in the variance of `values`.
         stratum_runs: `[strata]`, number of runs in each stratum.
-        tasks: number of tasks; each is one stratum per method.
 
     """
 
@@ -37,7 +36,6 @@ class Replicates:
     values: FloatArray
     stratum_variances: FloatArray
     stratum_runs: IntArray
-    tasks: int
 
 
 def replicate(
@@ -84,13 +82,7 @@ def replicate(
     variances = [
         pick.stratum_variances(values, count) for pick, count in zip(picks, counts, strict=True)
     ]
-    return Replicates(
-        point,
-        values,
-        np.concatenate(variances, axis=-1),
-        np.concatenate(counts),
-        tasks=len(counts[0]),
-    )
+    return Replicates(point, values, np.concatenate(variances, axis=-1), np.concatenate(counts))
 
 
 def _matrix_size(sample: FloatArray) -> int:
