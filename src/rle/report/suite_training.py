@@ -93,7 +93,7 @@ def _curve(
         )
         aligned = replace(aligned, notes=(early,))
     if key == CAPPED:
-        return aggregate_curve(mean, capped_human_normalised(aligned), bootstrap)
+        return aggregate_curve(mean, capped_human_normalised(aligned), bootstrap, (0.0, 1.0))
     return aggregate_curve(AGGREGATES[key], results.scale.normalise(aligned), bootstrap)
 
 
