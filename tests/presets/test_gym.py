@@ -22,7 +22,9 @@ def test_vectors_of_gymnasium_are_normalised_and_nothing_else_is() -> None:
 
 def test_the_features_see_a_velocity_as_well_as_a_position() -> None:
     """MountainCar's velocities are a tenth of its positions' spread; φ sees both on one scale."""
-    trainer = Trainer(small_config("rle", "gym/MountainCar-v0", rollout_steps=128))
+    trainer = Trainer(
+        small_config("rle", "gym/MountainCar-v0", rollout_steps=128, total_steps=2048)
+    )
     seen: list[torch.Tensor] = []
     trainer.strategy.features.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     trainer.start()

@@ -73,7 +73,7 @@ def test_a_resumed_run_abandons_the_episodes_that_are_gone(tmp_path: Path) -> No
     config = control_config("rle", time_limit=50)
     run = train_config(config, tmp_path / "run", quiet=True)
     assert evaluate(run.path, episodes=4).lengths
-    state = run.load_checkpoint(32)
+    state = run.load_checkpoint(64)
     again = Trainer(config)
     with pytest.warns(UserWarning, match="new episodes"):
         again.load_state_dict(state)

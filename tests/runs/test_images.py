@@ -114,7 +114,7 @@ def test_feature_network_follows_the_whole_backbone() -> None:
 def test_a_run_resumes_with_new_episodes_and_the_same_agent(tmp_path: Any) -> None:
     config = atari_config("Pong", "rle")
     run = train_config(config, tmp_path / "run", quiet=True)
-    state = run.load_checkpoint(32)
+    state = run.load_checkpoint(64)
     again = Trainer(config)
     with pytest.warns(UserWarning, match="new episodes"):
         again.load_state_dict(state)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gymnasium
 import pytest
 import torch
 
@@ -36,7 +37,12 @@ CPU = torch.device("cpu")
         ("gym/ALE/Breakout-v5", "atari/Breakout"),
     ],
 )
-def test_unknown_names_suggest_the_nearest(name: str, suggestion: str) -> None:
+def test_unknown_names_suggest_the_nearest(
+    name: str, suggestion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whoever has imported ale-py has its games in Gymnasium's registry too.
+    for env_id in [known for known in gymnasium.registry if "Breakout" in known]:
+        monkeypatch.delitem(gymnasium.registry, env_id)
     with pytest.raises(UsageError, match=f"did you mean '{suggestion}'"):
         check_task_name(name)
 
