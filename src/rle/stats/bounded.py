@@ -46,9 +46,8 @@ class BoundedValues:
     @property
     def shares(self) -> FloatArray:
         """The values on a scale from 0 to 1, `[..., runs, tasks]`."""
-        above = self.values - self.bottom[..., None, None]
-        scale = (self.top - self.bottom)[..., None, None]
-        return np.clip(above / scale, 0.0, 1.0)
+        above: FloatArray = self.values - self.bottom[..., None, None]
+        return above / (self.top - self.bottom)[..., None, None]
 
 
 def bounded_limits(bounded: BoundedValues, tail: float) -> tuple[FloatArray, FloatArray]:
