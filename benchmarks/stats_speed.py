@@ -43,7 +43,8 @@ def main() -> None:
     rng = np.random.default_rng(0)
     ours = rng.lognormal(size=(RUNS, TASKS))
     rivals = rng.lognormal(size=(RUNS, TASKS))
-    bootstrap = Bootstrap(resamples=resamples)
+    # The method of `rliable`; the default has limits of its own for a probability.
+    bootstrap = Bootstrap(method="percentile", resamples=resamples)
     jobs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         "IQM": (
             lambda: aggregate_interval(interquartile_mean, ours, bootstrap),
