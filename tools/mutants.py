@@ -1,6 +1,6 @@
 """Do the tests notice? Makes small mistakes in the source, one at a time, and runs the tests on each.
 
-    python -m tools.mutants [learn explore stats base] [--scale 1] [--seed 0] [--out FILE]
+    python -m tools.mutants [core learn explore stats base] [--scale 1] [--seed 0] [--out FILE]
 
 Nothing is written into the source: a process that has already imported what the tests import forks one
 child for each mistake, and the child imports the changed module in place of the one on the disk. A
@@ -61,6 +61,9 @@ class Part(NamedTuple):
 
 
 PARTS = {
+    "core": Part(
+        "src/rle/core/*.py", 60, ("tests/core/test_*.py", "tests/explore/test_*.py", *LOOP_TESTS)
+    ),
     "learn": Part("src/rle/learn/*.py", 95, ("tests/learn/test_*.py", *LOOP_TESTS)),
     "explore": Part("src/rle/explore/*.py", 75, ("tests/explore/test_*.py", *LOOP_TESTS)),
     "stats": Part("src/rle/stats/*.py", 65, ("tests/stats/test_*.py",)),

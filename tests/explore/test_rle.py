@@ -1,14 +1,11 @@
-"""RLE's bonus, laws and resampling rule."""
+"""RLE in a run: its laws, its resampling rule, its features and their statistics."""
 
 import pytest
 import torch
 
 from rle.config import RLEConfig
 from rle.errors import UsageError
-from rle.explore.latents import LAWS, latent_law
-from rle.explore.rle import random_reward
-from rle.nets.features import FeatureNetwork
-from rle.nets.layers import MLP
+from rle.explore.latents import latent_law
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Step
 from tests.builders import small_config
@@ -42,64 +39,7 @@ def too_wide(observation_shape: tuple[int, ...], dimension: int) -> torch.nn.Mod
     return torch.nn.Linear(observation_shape[0], dimension + 1)
 
 
-class TestRandomReward:
-    def test_by_hand(self) -> None:
-        features = torch.tensor([[5.0, 9.0]])
-        latents = torch.tensor([[0.6, 0.8]])
-        mean, deviation = torch.tensor([2.0, 1.0]), torch.tensor([1.0, 2.0])
-        # standardised (3, 4), norm 5: (0.6, 0.8)·(0.6, 0.8) = 1
-        unit = random_reward(features, latents, mean, deviation, unit_norm=True)
-        torch.testing.assert_close(unit, torch.tensor([1.0]))
-        # without the norm: 3 * 0.6 + 4 * 0.8 = 5
-        raw = random_reward(features, latents, mean, deviation, unit_norm=False)
-        torch.testing.assert_close(raw, torch.tensor([5.0]))
-
-    def test_is_linear_in_z(self) -> None:
-        generator = torch.Generator().manual_seed(0)
-        features = torch.randn(50, 4, generator=generator)
-        a, b = torch.randn(2, 50, 4, generator=generator).unbind(0)
-        combined = random_reward(features, 2 * a - 3 * b)
-        parts = 2 * random_reward(features, a) - 3 * random_reward(features, b)
-        torch.testing.assert_close(combined, parts)
-
-    @pytest.mark.parametrize("law", ["sphere", "uniform", "normal"])
-    def test_has_mean_zero_over_z(self, law: str) -> None:
-        latents = LAWS[law]((200_000, 4), torch.Generator().manual_seed(0))
-        rewards = random_reward(torch.tensor([1.0, -2.0, 0.5, 3.0]), latents)
-        # |F| has deviation at most 1, so five standard errors are 5 / sqrt(200000) = 0.011.
-        assert abs(float(rewards.mean())) < 0.011
-
-    def test_stays_in_range_on_the_sphere(self) -> None:
-        generator = torch.Generator().manual_seed(0)
-        rewards = random_reward(
-            torch.randn(10_000, 3, generator=generator) * 100,
-            LAWS["sphere"]((10_000, 3), generator),
-        )
-        assert float(rewards.abs().max()) <= 1 + 1e-6
-
-    def test_a_feature_of_norm_zero_gives_zero_and_not_nan(self) -> None:
-        assert float(random_reward(torch.zeros(4), torch.ones(4))) == 0.0
-
-    def test_a_feature_that_never_varied_gives_no_nan(self) -> None:
-        reward = random_reward(torch.ones(2), torch.ones(2), torch.ones(2), torch.zeros(2))
-        assert bool(reward.isfinite())
-
-
 class TestLaws:
-    def test_moments(self) -> None:
-        generator = torch.Generator().manual_seed(0)
-        sphere, uniform, normal = (
-            LAWS[name]((100_000, 3), generator) for name in ("sphere", "uniform", "normal")
-        )
-        torch.testing.assert_close(sphere.norm(dim=-1), torch.ones(100_000))
-        assert float(uniform.min()) >= -0.5
-        assert float(uniform.max()) <= 0.5
-        # E z_i²: 1/d on the sphere, 1/12 uniform, 1 normal
-        for drawn, second_moment in ((sphere, 1 / 3), (uniform, 1 / 12), (normal, 1.0)):
-            torch.testing.assert_close(
-                drawn.square().mean(0), torch.full((3,), second_moment), atol=0.02, rtol=0
-            )
-
     def test_own_law_with_a_mean_is_warned_of(self) -> None:
         with pytest.warns(UserWarning, match="mean zero"):
             latent_law("tests.explore.test_rle:exponential", 3)
@@ -210,17 +150,6 @@ class TestPreviousBonus:
 
 
 class TestFeatures:
-    def test_backbone_follows_the_value_network_and_the_projection_stays(self) -> None:
-        source = torch.Generator().manual_seed(0)
-        features = FeatureNetwork(MLP(2, (4,), "tanh", source), 3, source)
-        value = MLP(2 + 3, (4,), "tanh", torch.Generator().manual_seed(1))
-        before = features.body.layers[0].weight.clone()
-        projection = features.projection.weight.clone()
-        features.follow(value, 0.25)
-        expected = 0.75 * before + 0.25 * value.layers[0].weight[:, :2]
-        torch.testing.assert_close(features.body.layers[0].weight, expected)
-        torch.testing.assert_close(features.projection.weight, projection)
-
     @pytest.mark.parametrize(("when", "times"), [("minibatch", 16), ("iteration", 1)])
     def test_follows_as_often_as_asked(self, when: str, times: int) -> None:
         config = small_config(
@@ -299,14 +228,14 @@ def test_statistics_start_from_random_actions_and_change_only_between_rollouts()
     trainer.start()
     strategy = trainer.strategy
     # 8 environments x 16 steps of warm-up
-    assert float(strategy._moments.count) == 128
+    assert float(strategy.random_reward.moments.count) == 128
     points = torch.rand(5, 2)
     z = torch.eye(4)
     before = strategy.reward_map(points, z)
     trainer.collect()
     torch.testing.assert_close(strategy.reward_map(points, z), before)
     trainer.learner.prepare(trainer.rollout, strategy)
-    assert float(strategy._moments.count) == 256
+    assert float(strategy.random_reward.moments.count) == 256
     assert not torch.equal(strategy.reward_map(points, z), before)
 
 

@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from rle.core.laws import LAWS
 from rle.errors import UsageError
-from rle.explore.latents import LAWS, latent_law, load_function
+from rle.explore.latents import latent_law, load_function
 from rle.explore.registry import make_strategy
-from rle.explore.rle import RandomLatentExploration, random_reward
+from rle.explore.rle import RandomLatentExploration
 from rle.randomness import generator
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Discrete, Step, TaskSpec
@@ -164,22 +165,27 @@ def test_the_reward_map_has_a_row_for_every_z_and_a_column_for_every_place() -> 
     strategy = strategy_of()
     places = torch.rand(5, 2)
     latents = torch.randn(3, D)
-    features = (strategy.features(places) - strategy._mean) / strategy._deviation
+    statistics = strategy.random_reward
+    features = (strategy.features(places) - statistics.mean) / statistics.deviation
     features = features / features.norm(dim=-1, keepdim=True)
     torch.testing.assert_close(strategy.reward_map(places, latents), latents @ features.T)
 
 
 def test_looking_at_a_bonus_changes_no_statistics_until_the_rollout_is_over() -> None:
     strategy = strategy_of(rle__standardise=True)
-    before = strategy._mean.clone(), strategy._deviation.clone(), float(strategy._moments.count)
+    before = (
+        strategy.random_reward.mean.clone(),
+        strategy.random_reward.deviation.clone(),
+        float(strategy.random_reward.moments.count),
+    )
     where, z = torch.rand(9, 2), torch.randn(9, D)
     first = strategy.bonus(where, z)
     assert torch.equal(strategy.bonus(where, z), first)
-    assert torch.equal(strategy._mean, before[0])
-    assert torch.equal(strategy._deviation, before[1])
+    assert torch.equal(strategy.random_reward.mean, before[0])
+    assert torch.equal(strategy.random_reward.deviation, before[1])
     strategy.after_rollout()
-    assert float(strategy._moments.count) == before[2] + 18
-    assert not torch.equal(strategy._mean, before[0])
+    assert float(strategy.random_reward.moments.count) == before[2] + 18
+    assert not torch.equal(strategy.random_reward.mean, before[0])
 
 
 def test_what_is_not_unit_norm_is_not_divided() -> None:
@@ -223,26 +229,14 @@ def test_a_saved_strategy_goes_on_where_it_was() -> None:
     where, z = torch.rand(6, 2), torch.randn(2, D)
     assert torch.equal(first.reward_map(where, z), second.reward_map(where, z))
     assert first.metrics() == second.metrics()
-    for name in ("_latent", "_countdown", "_mean", "_deviation"):
+    for name in ("_latent", "_countdown"):
         assert torch.equal(getattr(first, name), getattr(second, name)), name
-    assert float(second._moments.count) == float(first._moments.count) > 0
+    for name in ("mean", "deviation"):
+        assert torch.equal(*(getattr(each.random_reward, name) for each in (first, second))), name
+    assert float(second.random_reward.moments.count) == float(first.random_reward.moments.count) > 0
     for strategy in (first, second):
         strategy.draw(2)
     assert torch.equal(first._fresh, second._fresh)
-
-
-class TestNumbers:
-    def test_defaults_are_unit_norm_and_no_standardising(self) -> None:
-        reward = random_reward(torch.tensor([3.0, 4.0]), torch.tensor([1.0, 2.0]))
-        assert float(reward) == pytest.approx((3 + 8) / 5)
-        raw = random_reward(torch.tensor([3.0, 4.0]), torch.tensor([1.0, 2.0]), unit_norm=False)
-        assert float(raw) == pytest.approx(3 + 8)
-
-    def test_a_feature_that_never_varied_counts_for_its_distance_from_the_mean(self) -> None:
-        reward = random_reward(
-            torch.tensor([1.0, 1.0]), torch.ones(2), torch.ones(2), torch.zeros(2), unit_norm=False
-        )
-        assert float(reward) == 0.0
 
 
 class TestLaws:

@@ -22,6 +22,14 @@ CASES = {
 }
 
 
+def statistics(explore: str, strategy):
+    """What holds the strategy's mean and deviation, and the moments they come from."""
+    if explore == "rle":
+        kept = strategy.random_reward
+        return kept.mean, kept.deviation, kept.moments
+    return strategy._mean, strategy._deviation, strategy._moments
+
+
 def kept(explore: str, strategy) -> Callable[[Tensor], Tensor]:
     """What the strategy's statistics are of: features or the observations themselves."""
     return strategy.features if explore == "rle" else lambda observation: observation
@@ -48,10 +56,11 @@ def test_statistics_are_of_real_transitions_alone(case: str) -> None:
 
     def check() -> None:
         numbers = kept(explore, strategy)(torch.stack(seen)).double()
-        assert float(strategy._moments.count) == len(seen)
+        used_mean, used_deviation, moments = statistics(explore, strategy)
+        assert float(moments.count) == len(seen)
         mean, deviation = numbers.mean(0), numbers.std(0, correction=0)
-        torch.testing.assert_close(strategy._mean, mean.float(), atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(strategy._deviation, deviation.float(), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(used_mean, mean.float(), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(used_deviation, deviation.float(), atol=1e-5, rtol=1e-5)
 
     trainer.task.step = write_down
     trainer.start()
@@ -72,6 +81,7 @@ def test_statistics_of_features_can_be_off() -> None:
     assert trainer.strategy.warmup_rollouts == 0
     trainer.collect()
     trainer.learner.prepare(trainer.rollout, trainer.strategy)
-    assert float(trainer.strategy._moments.count) == 0
-    assert trainer.strategy._mean.tolist() == [0.0] * trainer.strategy.config.dimension
-    assert trainer.strategy._deviation.tolist() == [1.0] * trainer.strategy.config.dimension
+    mean, deviation, moments = statistics("rle", trainer.strategy)
+    assert float(moments.count) == 0
+    assert mean.tolist() == [0.0] * trainer.strategy.config.dimension
+    assert deviation.tolist() == [1.0] * trainer.strategy.config.dimension

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from rle.moments import RunningMoments
+from rle.core.moments import RunningMoments
 from rle.nets.layers import MLP, Head, tanh
 from rle.nets.noisy import NoisyLinear
 

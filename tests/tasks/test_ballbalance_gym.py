@@ -12,12 +12,15 @@ import torch
 from gymnasium.utils.env_checker import check_env
 
 from rle.config import EnvironmentConfig
+from rle.environments import register
 from rle.errors import UsageError
-from rle.tasks import ballbalance_gym
+from rle.tasks import ballbalance
 from rle.tasks.ballbalance import BallBalance
-from rle.tasks.ballbalance_gym import ENVIRONMENT, BallBalanceEnv
+from rle.tasks.ballbalance_gym import BallBalanceEnv
 from rle.tasks.base import random_actions
 from rle.tasks.gym import GymTask
+
+ENVIRONMENT = "rle/BallBalance-v0"
 
 
 def run(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -44,9 +47,9 @@ def drawing() -> Iterator[BallBalanceEnv]:
 
 def test_importing_the_package_registers_the_environment_once() -> None:
     before = gymnasium.registry[ENVIRONMENT]
-    ballbalance_gym.register()
+    register()
     assert gymnasium.registry[ENVIRONMENT] is before
-    assert before.max_episode_steps == 500
+    assert before.max_episode_steps == ballbalance.TIME_LIMIT == 500
 
 
 def test_passes_gymnasiums_own_checker(drawing: BallBalanceEnv) -> None:
@@ -152,6 +155,7 @@ import sys
 sys.modules["mujoco"] = None
 import gymnasium, rle
 from rle.config import EnvironmentConfig
+from rle.environments import register
 from rle.tasks.ballbalance import BallBalance
 from rle.tasks.gym import GymTask
 makers = (

@@ -7,13 +7,16 @@ import torch
 from gymnasium.utils.env_checker import check_env
 
 from rle.config import EnvironmentConfig
-from rle.tasks import fourroom_gym, fourroom_map
+from rle.environments import ENVIRONMENTS as ALL
+from rle.environments import register
+from rle.tasks import fourroom, fourroom_map
 from rle.tasks.fourroom import FourRoom
-from rle.tasks.fourroom_gym import ENVIRONMENTS, FourRoomEnv
+from rle.tasks.fourroom_gym import FourRoomEnv
 from rle.tasks.gym import GymTask
 from tests.tasks import grid
 from tests.tasks.grid import DOWN, LEFT, RIGHT, UP
 
+ENVIRONMENTS = [env_id for env_id in ALL if env_id.startswith("rle/FourRoom")]
 TO_THE_TELEVISION = [LEFT] * 13 + [DOWN] * 12
 AROUND_THE_TELEVISION = [LEFT, RIGHT, RIGHT, DOWN, DOWN, UP, LEFT, UP]
 """Two of these eight steps lead out of it."""
@@ -36,9 +39,9 @@ def purposeful_moves(steps: int, seed: int) -> list[int]:
 def test_importing_the_package_registers_the_environments_once() -> None:
     assert set(ENVIRONMENTS) <= set(gymnasium.registry)
     before = {env_id: gymnasium.registry[env_id] for env_id in ENVIRONMENTS}
-    fourroom_gym.register()
+    register()
     assert all(gymnasium.registry[env_id] is spec for env_id, spec in before.items())
-    assert all(spec.max_episode_steps == 1000 for spec in before.values())
+    assert all(spec.max_episode_steps == fourroom.TIME_LIMIT == 1000 for spec in before.values())
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)

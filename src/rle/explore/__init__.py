@@ -2,7 +2,7 @@
 
 from rle.explore.base import Strategy, Stream
 from rle.explore.registry import check_strategy_name, make_strategy, strategy_names
-from rle.explore.rle import RandomLatentExploration, random_reward
+from rle.explore.rle import RandomLatentExploration
 
 __all__ = [
     "RandomLatentExploration",
@@ -10,6 +10,5 @@ __all__ = [
     "Stream",
     "check_strategy_name",
     "make_strategy",
-    "random_reward",
     "strategy_names",
 ]

@@ -1,38 +1,14 @@
-"""Laws of the latent vector z."""
+"""Laws of z, and functions of the user's, by name."""
 
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 
-import torch
-from torch import Tensor
-
 from rle.checks import nearest
+from rle.core.laws import LAWS, Law, check_law
 from rle.errors import UsageError
 from rle.modules import import_named
-
-LatentSampler = Callable[[tuple[int, ...], torch.Generator], Tensor]
-"""Draws z of the given shape `(..., d)` with the given generator."""
-
-
-def sphere(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
-    """Uniform on the unit sphere of the last dimension: the paper's choice."""
-    return torch.nn.functional.normalize(torch.randn(shape, generator=generator), dim=-1)
-
-
-def uniform(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
-    """Uniform on [-0.5, 0.5]^d."""
-    return torch.rand(shape, generator=generator) - 0.5
-
-
-def normal(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
-    """Standard normal."""
-    return torch.randn(shape, generator=generator)
-
-
-LAWS: dict[str, LatentSampler] = {"sphere": sphere, "uniform": uniform, "normal": normal}
 
 
 def load_function(path: str, setting: str, arguments: Sequence[str]) -> Callable[..., object]:
@@ -61,34 +37,12 @@ def load_function(path: str, setting: str, arguments: Sequence[str]) -> Callable
     return found
 
 
-def latent_law(name: str, dimension: int) -> LatentSampler:
+def latent_law(name: str, dimension: int) -> Law:
     """The law called `name`, or a user's own by `module:function`, checked."""
     if ":" not in name:
         if name not in LAWS:
             raise UsageError(f"rle.law is {name!r}: {nearest(name, LAWS)}")
         return LAWS[name]
-    law: LatentSampler = load_function(name, "rle.law", ("shape", "generator"))  # type: ignore[assignment]
-    _check(law, name, dimension)
+    law: Law = load_function(name, "rle.law", ("shape", "generator"))  # type: ignore[assignment]
+    check_law(law, dimension, name)
     return law
-
-
-def _check(law: LatentSampler, name: str, dimension: int) -> None:
-    """Reject a law of the wrong shape; warn of one whose mean is not zero."""
-    samples = 4096
-    drawn = law((samples, dimension), torch.Generator().manual_seed(0))
-    if not isinstance(drawn, Tensor) or drawn.shape != (samples, dimension):
-        raise UsageError(
-            f"rle.law {name!r} must return a tensor of the shape it is asked for, "
-            f"here ({samples}, {dimension})."
-        )
-    if not bool(drawn.isfinite().all()):
-        raise UsageError(f"rle.law {name!r} draws numbers that are not finite: return finite ones.")
-    mean = drawn.double().mean(0)
-    # Five standard errors: a centred law trips this about once in a million runs.
-    tolerance = 5 * drawn.double().std(0) / samples**0.5 + 1e-12
-    if bool((mean.abs() > tolerance).any()):
-        warnings.warn(
-            f"the latent law {name!r} does not have mean zero: every z then pulls the agent to the "
-            "same places, and exploration suffers; centre it.",
-            stacklevel=3,
-        )

@@ -11,47 +11,18 @@ import torch
 from torch import Tensor, nn
 
 from rle.config import RLEConfig, RunConfig
+from rle.core.bonus import RandomReward
+from rle.core.features import FeatureNetwork
+from rle.core.latents import LatentState, stagger, start_latents, step_latents
+from rle.core.moments import RunningMoments
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.explore.latents import latent_law, load_function
-from rle.moments import RunningMoments
 from rle.nets.actor_critic import ActorCritic
-from rle.nets.features import FeatureNetwork
 from rle.nets.images import UNIT_SCALE, ImageBody
 from rle.nets.layers import MLP
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.tasks.base import State, Step, TaskSpec
-
-NORM_EPSILON = 1e-8
-"""Keeps a feature of norm zero from becoming NaN."""
-DEVIATION_EPSILON = 1e-8
-"""Keeps a feature that never varied from being divided by zero."""
-
-
-def random_reward(
-    features: Tensor,
-    latents: Tensor,
-    mean: Tensor | float = 0.0,
-    deviation: Tensor | float = 1.0,
-    unit_norm: bool = True,
-) -> Tensor:
-    """F(s', z) of Algorithm 2: f(s')·z with f = (φ - μ) / σ, over ‖f‖ if `unit_norm`.
-
-    Args:
-        features: φ(s'), `[..., d]`.
-        latents: z, `[..., d]`.
-        mean: μ, `[d]`.
-        deviation: σ, `[d]`.
-
-    Returns:
-        The bonus `[...]`; with `unit_norm` and z on the sphere it lies in [-1, 1].
-
-    """
-    standardised = (features - mean) / (deviation + DEVIATION_EPSILON)
-    if unit_norm:
-        norm = standardised.norm(dim=-1, keepdim=True)
-        standardised = standardised / (norm + NORM_EPSILON)
-    return (standardised * latents).sum(-1)
 
 
 class RandomLatentExploration(Strategy):
@@ -91,10 +62,9 @@ class RandomLatentExploration(Strategy):
         self._law = latent_law(config.law, config.dimension)
         self._generator = generator(seed, "latents")
         self._num_envs = num_envs
-        self._moments = RunningMoments((config.dimension,), device)
-        self._seen = RunningMoments((config.dimension,), device)
-        self._mean = torch.zeros(config.dimension, device=device)
-        self._deviation = torch.ones(config.dimension, device=device)
+        self.random_reward = RandomReward(
+            config.dimension, config.standardise, config.unit_norm, device
+        )
         self._latent = torch.zeros(num_envs, self.latent_size, device=device)
         self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=device)
         self._fresh = torch.zeros(0)
@@ -105,13 +75,12 @@ class RandomLatentExploration(Strategy):
         self._time = 0
 
     def start(self, network: ActorCritic) -> None:
-        self._latent.zero_()
-        self._latent[:, : self.config.dimension] = self._draw(1)[0].to(self.device)
+        z = self._draw(1)[0].to(self.device)
+        # Before the first step there is no previous bonus.
+        bonus = torch.zeros(len(z), self.latent_size - self.config.dimension, device=self.device)
         period = self.config.resample_every
-        self._countdown.fill_(period)
-        if self.config.stagger:
-            offsets = torch.randint(0, period, (self._num_envs,), generator=self._generator)
-            self._countdown -= offsets.to(self.device)
+        offsets = stagger(len(z), period, self._generator) if self.config.stagger else None
+        self._latent, self._countdown = start_latents(torch.cat([z, bonus], -1), period, offsets)
 
     def serve(self, num_envs: int) -> None:
         self._num_envs = num_envs
@@ -143,9 +112,6 @@ class RandomLatentExploration(Strategy):
 
     def after_step(self, step: Step) -> Tensor | None:
         # No branch depends on data: the loop around this may be compiled as a whole.
-        # A call that only reset the environment is not a step under z.
-        countdown = self._countdown - (1 if step.real is None else step.real.long())
-        switch = step.terminated | step.truncated | (countdown <= 0)
         latent, fresh = self._latent, self._fresh[self._time]
         self._time += 1
         if self.config.condition_on_bonus:
@@ -159,22 +125,26 @@ class RandomLatentExploration(Strategy):
             latent = torch.cat([latent[:, :-1], earned], -1)
             # The first step under a new z has no previous bonus.
             fresh = torch.cat([fresh, torch.zeros_like(fresh[:, :1])], -1)
-        self._latent = torch.where(switch[:, None], fresh, latent)
-        self._countdown = torch.where(switch, self.config.resample_every, countdown)
-        return switch[:, None]
+        state, switched = step_latents(
+            LatentState(latent, self._countdown),
+            step.terminated | step.truncated,
+            step.real,
+            fresh,
+            self.config.resample_every,
+        )
+        self._latent, self._countdown = state
+        return switched[:, None]
 
     def _reward_of_features(self, features: Tensor, latent: Tensor) -> Tensor:
         """F `[B, 1]`, without touching the statistics."""
         z = latent[..., : self.config.dimension]
-        reward = random_reward(features, z, self._mean, self._deviation, self.config.unit_norm)
-        return reward[..., None]
+        return self.random_reward.reward(features, z)[..., None]
 
     @torch.no_grad()
     def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
         assert latent is not None
         features = self.features(next_observation)
-        if self.config.standardise:
-            self._seen.update(features)
+        self.random_reward.observe(features)
         return self._reward_of_features(features, latent)
 
     def begin_rollout(self, network: ActorCritic) -> None:
@@ -184,22 +154,17 @@ class RandomLatentExploration(Strategy):
         if not (self._on_the_way and self.streams):
             return None
         for features, real, _ in self._on_the_way:
-            if self.config.standardise:
-                self._seen.update(features, real)
+            self.random_reward.observe(features, real)
         return torch.stack([earned for _, _, earned in self._on_the_way])
 
     @torch.no_grad()
     def warm_up(self, rollout: int, next_observation: Tensor) -> None:
-        self._seen.update(self.features(next_observation))
+        self.random_reward.observe(self.features(next_observation))
         self.after_rollout()
 
     def after_rollout(self) -> None:
         # Statistics change between rollouts only, as in Algorithm 2: within one, F is one function.
-        if self.config.standardise:
-            self._moments.merge(self._seen)
-            self._seen = RunningMoments((self.config.dimension,), self.device)
-            self._mean = self._moments.mean.float()
-            self._deviation = self._moments.deviation.float()
+        self.random_reward.commit()
 
     def after_minibatch(self, network: ActorCritic) -> None:
         if self.config.feature_update == "minibatch":
@@ -242,7 +207,7 @@ class RandomLatentExploration(Strategy):
         return {
             "features": dict(self.features.state_dict()),
             "initial_features": self._initial_features,
-            "moments": self._moments.state_dict(),
+            "moments": self.random_reward.moments.state_dict(),
             "latent": self._latent,
             "countdown": self._countdown,
             "generator": generator_state(self._generator),
@@ -251,9 +216,9 @@ class RandomLatentExploration(Strategy):
     def load_state_dict(self, state: State) -> None:
         self.features.load_state_dict(state["features"])
         self._initial_features = state["initial_features"].to(self.device)
-        self._moments.load_state_dict(state["moments"])
-        self._mean = self._moments.mean.float()
-        self._deviation = self._moments.deviation.float()
+        # Checkpoints are written between rollouts, when nothing is pending.
+        nothing = RunningMoments((self.config.dimension,)).state_dict()
+        self.random_reward.load_state_dict({"moments": state["moments"], "pending": nothing})
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
         self._generator = restore_generator(state["generator"])
@@ -274,7 +239,7 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
         body = ImageBody(
             spec.observation_shape, network.embedding, source, scale, network.precision
         )
-        features = FeatureNetwork(body, settings.dimension, source)
+        features = FeatureNetwork(body, body.width, settings.dimension, source)
     else:
         hidden, activation = settings.feature_hidden, settings.feature_activation
         backbone = network.value_hidden[: network.value_backbone or None]
@@ -285,9 +250,8 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
                 "rle.feature-update-rate above 0 needs φ in the value network's shape: "
                 "set rle.feature-hidden to None or to the value network's first layers."
             )
-        features = FeatureNetwork(
-            MLP(spec.observation_shape[0], hidden, activation, source), settings.dimension, source
-        )
+        mlp = MLP(spec.observation_shape[0], hidden, activation, source)
+        features = FeatureNetwork(mlp, mlp.width, settings.dimension, source)
     return RandomLatentExploration(
         settings, features, spec.num_envs, config.ppo.discount, config.seed, device
     )

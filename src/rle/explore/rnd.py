@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rle.config import RNDConfig, RunConfig
+from rle.core.moments import RunningMoments
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
-from rle.moments import RunningMoments
 from rle.nets.images import ImageBody, ImageHead
 from rle.nets.layers import Head
 from rle.randomness import generator, generator_state, restore_generator

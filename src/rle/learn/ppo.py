@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from rle.config import PPOConfig
+from rle.core.returns import advantages
+from rle.core.scaling import RewardScaler
 from rle.explore.base import Strategy, Stream
 from rle.learn.adam import Adam
 from rle.learn.compilation import compiled
 from rle.learn.loss import LossWeights, normalised, ppo_loss
-from rle.learn.returns import advantages
 from rle.learn.rollout import Rollout
-from rle.learn.scaling import RewardScaler
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.distributions import ActionDistribution
 from rle.randomness import generator, generator_state, restore_generator

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from rle.config import Activation, NetworkConfig
+from rle.core.features import initialise
 from rle.nets.distributions import distribution_for
-from rle.nets.layers import MLP, LinearFactory, initialise
+from rle.nets.layers import MLP, LinearFactory
 from rle.tasks.base import Continuous, TaskSpec
 
 ENCODER_GAIN = 0.1

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rle.config import NetworkConfig, Precision
+from rle.core.features import initialise
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.distributions import distribution_for
-from rle.nets.layers import HIDDEN_GAIN, LinearFactory, initialise
+from rle.nets.layers import HIDDEN_GAIN, LinearFactory
 from rle.nets.precision import computing_in
 from rle.tasks.base import TaskSpec
 

@@ -1,19 +1,19 @@
-"""Building blocks: activations, orthogonal initialisation from a generator, and the MLP."""
+"""Building blocks: activations and the MLP."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from rle.config import Activation
+from rle.core.features import initialise
 
-Layer = TypeVar("Layer", nn.Linear, nn.Conv2d)
 LinearFactory = Callable[[int, int], nn.Linear]
 """Makes a linear layer of (inputs, outputs); a strategy may give noisy ones."""
 
@@ -101,14 +101,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 HIDDEN_GAIN = math.sqrt(2)
-
-
-def initialise(layer: Layer, gain: float, generator: torch.Generator) -> Layer:
-    """Orthogonal weights of the given gain and zero biases (PPO detail 2), drawn from `generator`."""
-    nn.init.orthogonal_(layer.weight, gain, generator=generator)
-    assert layer.bias is not None
-    nn.init.zeros_(layer.bias)
-    return layer
 
 
 class MLP(nn.Module):

@@ -13,18 +13,6 @@ from rle.tasks import ballbalance
 from rle.tasks.ballbalance import BallBalanceWorld, Floats
 from rle.tasks.physics import Painter
 
-ENVIRONMENT = "rle/BallBalance-v0"
-
-
-def register() -> None:
-    """Make `ENVIRONMENT` known to Gymnasium; calling it again changes nothing."""
-    if ENVIRONMENT not in gymnasium.registry:
-        gymnasium.register(
-            ENVIRONMENT,
-            entry_point=f"{__name__}:BallBalanceEnv",
-            max_episode_steps=ballbalance.TIME_LIMIT,
-        )
-
 
 class BallBalanceEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
     """One BallBalance; the same world as `rle.tasks.ballbalance.BallBalance`, one step at a time.

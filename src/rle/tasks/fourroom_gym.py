@@ -13,27 +13,6 @@ from gymnasium import spaces
 from rle.tasks import fourroom
 from rle.tasks.fourroom_map import floor_plan, with_agent
 
-TELEVISION = (12, 37)
-"""Top left cell (row, column) of the registered noisy television."""
-ENVIRONMENTS: dict[str, dict[str, Any]] = {
-    "rle/FourRoom-v0": {},
-    "rle/FourRoomSparse-v0": {"goal": True},
-    "rle/FourRoomNoisyTV-v0": {"television": TELEVISION},
-}
-"""Gymnasium ids and what is special about them."""
-
-
-def register() -> None:
-    """Make the ids of `ENVIRONMENTS` known to Gymnasium; calling it again changes nothing."""
-    for env_id, settings in ENVIRONMENTS.items():
-        if env_id not in gymnasium.registry:
-            gymnasium.register(
-                env_id,
-                entry_point=f"{__name__}:FourRoomEnv",
-                max_episode_steps=fourroom.TIME_LIMIT,
-                kwargs=settings,
-            )
-
 
 @cache
 def _tables() -> tuple[list[list[int]], npt.NDArray[np.float32]]:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.moments import RunningMoments
+from rle.core.moments import RunningMoments
 from rle.tasks.base import Picture, State, Step, Task
 
 EPSILON = 1e-8

@@ -2,7 +2,7 @@
 
 import torch
 
-from rle.learn.scaling import RewardScaler
+from rle.core.scaling import RewardScaler
 
 GAMMA = torch.tensor([0.5])
 
@@ -51,3 +51,42 @@ def test_a_row_that_is_no_transition_leaves_sum_and_statistics_as_they_are() -> 
     scaler = RewardScaler(1, GAMMA)
     scaler(rewards, torch.zeros(3, 1, 1, dtype=torch.bool), real)
     torch.testing.assert_close(scaler.deviations(), torch.tensor([0.75]))
+
+
+def test_step_by_step_filter_and_moments_are_those_of_the_whole_rollout() -> None:
+    source = torch.Generator().manual_seed(0)
+    discounts = torch.tensor([0.9, 0.5])
+    rewards = torch.randn(12, 3, 2, generator=source)
+    stop = torch.rand(12, 3, 2, generator=source) < 0.3
+    real = torch.rand(12, 3, generator=source) > 0.2
+    whole, stepwise = RewardScaler(3, discounts), RewardScaler(3, discounts)
+    scaled = whole(rewards, stop, real)
+    rows = zip(rewards, stop, real, strict=True)
+    steps = torch.stack([stepwise.step(*row) for row in rows])
+    torch.testing.assert_close(stepwise.deviations(), whole.deviations())
+    torch.testing.assert_close(stepwise.state_dict()["carry"], whole.state_dict()["carry"])
+    # The last step is divided by what the rollout was; those before it by what was known then.
+    torch.testing.assert_close(steps[-1], scaled[-1])
+    assert not torch.allclose(steps[0], scaled[0])
+    # A rollout may follow steps.
+    for scaler in (whole, stepwise):
+        scaler(rewards, stop)
+    torch.testing.assert_close(stepwise.deviations(), whole.deviations())
+
+
+def test_one_step_by_hand() -> None:
+    # Rewards 1 and 3 of two environments: deviation 1. Then 3 and 1 with the first stream stopped
+    # in between: sums 3 and 1 + 0.5 · 3 = 2.5; of 1, 3, 3, 2.5 mean 2.375, variance 0.671875.
+    scaler = RewardScaler(2, GAMMA)
+    first = scaler.step(torch.tensor([[1.0], [3.0]]), torch.tensor([[True], [False]]))
+    torch.testing.assert_close(first, torch.tensor([[1.0], [3.0]]))
+    second = scaler.step(torch.tensor([[3.0], [1.0]]), torch.tensor([[False], [False]]))
+    torch.testing.assert_close(second, torch.tensor([[3.0], [1.0]]) / 0.671875**0.5)
+
+
+def test_a_saved_scaler_goes_on_where_it_was() -> None:
+    first, second = RewardScaler(2, GAMMA), RewardScaler(2, GAMMA)
+    rows = torch.tensor([[1.0], [3.0]]), torch.zeros(2, 1, dtype=torch.bool)
+    first.step(*rows)
+    second.load_state_dict(first.state_dict())
+    assert torch.equal(first.step(*rows), second.step(*rows))

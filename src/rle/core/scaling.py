@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from rle.learn.returns import discounted_sums
-from rle.moments import RunningMoments
-from rle.tasks.base import State
+from rle.core.moments import RunningMoments
+from rle.core.returns import discounted_sums
 
 EPSILON = 1e-8
 
@@ -15,8 +16,11 @@ EPSILON = 1e-8
 class RewardScaler:
     """Divides rewards by the running deviation of their forward-filtered sum; never centres them.
 
-    The filter runs along time, per environment, and restarts where its stream is stopped. The batch
-    itself counts before it is scaled, so that the first rewards of a run are not divided by nothing.
+    The filter runs along time, per environment, and restarts where its stream is stopped. What is
+    handed over counts before it is scaled, so that the first rewards of a run are not divided by
+    nothing. Rollouts `[T, N, K]` and single steps `[N, K]` may be handed over in turn: filter and
+    moments come out the same. What a reward is divided by does not: a step is divided by the deviation
+    up to that step, a rollout all by the one at its end.
     """
 
     def __init__(self, num_envs: int, discounts: Tensor) -> None:
@@ -32,18 +36,24 @@ class RewardScaler:
             moments.update(sums[..., stream], real)
         return rewards / self.deviations()
 
+    def step(self, rewards: Tensor, stop: Tensor, real: Tensor | None = None) -> Tensor:
+        """Scale one step's `[N, K]` rewards; `real` is bool `[N]`."""
+        return self(rewards[None], stop[None], None if real is None else real[None])[0]
+
     def deviations(self) -> Tensor:
         """What rewards are divided by now, `[K]`."""
         deviation = torch.stack([moments.deviation for moments in self._moments])
         return (deviation.square() + EPSILON).sqrt().to(self._discounts.dtype)
 
-    def state_dict(self) -> State:
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on exactly from here."""
         return {
             "carry": self._carry,
             "moments": [moments.state_dict() for moments in self._moments],
         }
 
-    def load_state_dict(self, state: State) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `state_dict`."""
         self._carry = state["carry"].to(self._carry.device)
         for moments, saved in zip(self._moments, state["moments"], strict=True):
             moments.load_state_dict(saved)

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from rle.learn.returns import advantages, discounted_sums, linear_recurrence
+from rle.core.returns import advantages, discounted_sums, linear_recurrence
 
 GAMMA = torch.tensor([0.5])
 LAMBDA = 0.5

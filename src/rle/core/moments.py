@@ -7,7 +7,10 @@ from torch import Tensor
 
 
 class RunningMoments:
-    """Mean and population variance of a stream of `[..., *shape]` samples (Chan et al. 1979)."""
+    """Mean and population variance of a stream of `[..., *shape]` samples (Chan et al. 1979).
+
+    Two of them merge into what one that saw everything would hold.
+    """
 
     def __init__(self, shape: tuple[int, ...], device: torch.device | str = "cpu") -> None:
         self.count = torch.zeros((), dtype=torch.float64, device=device)
@@ -50,9 +53,11 @@ class RunningMoments:
         return torch.where(self.count > 0, (self.squares / self.count.clamp(min=1)).sqrt(), 1.0)
 
     def state_dict(self) -> dict[str, Tensor]:
+        """All that is needed to go on exactly from here."""
         return {"count": self.count, "mean": self.mean, "squares": self.squares}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from a state of `state_dict`."""
         device = self.mean.device
         self.count, self.mean, self.squares = (
             state[name].to(device) for name in ("count", "mean", "squares")

@@ -2,7 +2,7 @@
 
 import torch
 
-from rle.moments import RunningMoments
+from rle.core.moments import RunningMoments
 
 
 def test_agrees_with_all_samples_at_once() -> None:

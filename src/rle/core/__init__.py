@@ -1,0 +1,52 @@
+"""Random Latent Exploration itself, in PyTorch alone: what goes into a training loop of your own.
+
+    phi = core.random_features(observation_shape, dimension, generator)    # φ, or a module of yours
+    latents = core.Latents(num_envs, dimension, period, generator)         # who follows which z
+    random_reward = core.RandomReward(dimension)                           # F(s', z)
+    scaler = core.RewardScaler(num_envs, torch.tensor([gamma_task, gamma_bonus]))
+    for each step:
+        z = latents.z                                     # policy and both values see it
+        ...                                               # act; next_observation is the TRUE next one
+        features = phi(next_observation)
+        bonus = random_reward.reward(features, z)         # changes nothing
+        random_reward.observe(features)
+        switched = latents.step(terminated | truncated)   # where the bonus return is cut
+    random_reward.commit()                                # after each rollout
+    advantage = core.advantages(scaler(rewards, stop), values, next_values, cut, stop, gammas, lam)
+
+Rewards, values and masks have one column per stream, `[T, N, K]`, here task and bonus. `cut` is
+(terminated, switched) and `stop` (terminated | truncated, switched). Every object is saved by
+`state_dict` and loaded by `load_state_dict`. `examples/core_ppo.py` is a whole agent.
+"""
+
+from rle.core.bonus import RandomReward, random_reward
+from rle.core.features import FeatureNetwork, follow, random_features
+from rle.core.latents import Latents, LatentState, stagger, start_latents, step_latents
+from rle.core.laws import LAWS, Law, check_law, normal, sphere, uniform
+from rle.core.moments import RunningMoments
+from rle.core.returns import advantages, discounted_sums, linear_recurrence
+from rle.core.scaling import RewardScaler
+
+__all__ = [
+    "LAWS",
+    "FeatureNetwork",
+    "LatentState",
+    "Latents",
+    "Law",
+    "RandomReward",
+    "RewardScaler",
+    "RunningMoments",
+    "advantages",
+    "check_law",
+    "discounted_sums",
+    "follow",
+    "linear_recurrence",
+    "normal",
+    "random_features",
+    "random_reward",
+    "sphere",
+    "stagger",
+    "start_latents",
+    "step_latents",
+    "uniform",
+]

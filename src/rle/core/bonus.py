@@ -1,0 +1,97 @@
+"""F(s', z): the random reward, and the feature statistics it is standardised by.
+
+Reading a bonus changes nothing. States enter the statistics by `observe`, and the statistics are used
+from the next `commit` on: between two of them, F is one function, as in Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rle.core.moments import RunningMoments
+
+NORM_EPSILON = 1e-8
+"""Keeps a feature of norm zero from becoming NaN."""
+DEVIATION_EPSILON = 1e-8
+"""Keeps a feature that never varied from being divided by zero."""
+
+
+def random_reward(
+    features: Tensor,
+    latents: Tensor,
+    mean: Tensor | float = 0.0,
+    deviation: Tensor | float = 1.0,
+    unit_norm: bool = True,
+) -> Tensor:
+    """F(s', z) of Algorithm 2: f(s')·z with f = (φ - μ) / σ, over ‖f‖ if `unit_norm`.
+
+    Args:
+        features: φ(s'), `[..., d]`.
+        latents: z, `[..., d]`.
+        mean: μ, `[d]`.
+        deviation: σ, `[d]`.
+
+    Returns:
+        The bonus `[...]`; with `unit_norm` and z on the sphere it lies in [-1, 1].
+
+    """
+    standardised = (features - mean) / (deviation + DEVIATION_EPSILON)
+    if unit_norm:
+        norm = standardised.norm(dim=-1, keepdim=True)
+        standardised = standardised / (norm + NORM_EPSILON)
+    return (standardised * latents).sum(-1)
+
+
+class RandomReward:
+    """F with its running statistics; without `standardise`, it keeps none and μ = 0, σ = 1."""
+
+    def __init__(
+        self,
+        dimension: int,
+        standardise: bool = True,
+        unit_norm: bool = True,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self._standardise = standardise
+        self._unit_norm = unit_norm
+        self.moments = RunningMoments((dimension,), device)
+        """Of everything observed up to the last `commit`."""
+        self._pending = RunningMoments((dimension,), device)
+        self.mean = torch.zeros(dimension, device=device)
+        """μ, float32 `[d]`."""
+        self.deviation = torch.ones(dimension, device=device)
+        """σ, float32 `[d]`."""
+
+    def reward(self, features: Tensor, z: Tensor) -> Tensor:
+        """F `[...]` of φ(s') `[..., d]` under z `[..., d]`; changes nothing."""
+        return random_reward(features, z, self.mean, self.deviation, self._unit_norm)
+
+    @torch.no_grad()
+    def observe(self, features: Tensor, real: Tensor | None = None) -> None:
+        """Take φ(s') `[..., d]`, or what is `real` of it, bool `[...]`, into what `commit` uses."""
+        if self._standardise:
+            self._pending.update(features, real)
+
+    def commit(self) -> None:
+        """Standardise with everything observed so far, from now on."""
+        if self._standardise:
+            self.moments.merge(self._pending)
+            self._pending = RunningMoments(tuple(self.mean.shape), self.mean.device)
+            self._use_moments()
+
+    def _use_moments(self) -> None:
+        self.mean = self.moments.mean.float()
+        self.deviation = self.moments.deviation.float()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on exactly from here."""
+        return {"moments": self.moments.state_dict(), "pending": self._pending.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `state_dict`."""
+        self.moments.load_state_dict(state["moments"])
+        self._pending.load_state_dict(state["pending"])
+        self._use_moments()
