@@ -115,11 +115,11 @@ def test_help_without_a_task_says_how_to_see_the_settings(capsys: pytest.Capture
 
 def test_settings_may_be_named_with_their_section(tmp_path: Path) -> None:
     """As presets and messages write them; `--epochs` alone is the same setting."""
-    small = ["--ppo.rollout-steps", "8", "--environment.num-envs=2", "--total-steps", "16"]
+    small = ["--learner.rollout-steps", "8", "--environment.num-envs=2", "--total-steps", "16"]
     out = tmp_path / "run"
-    assert main(["train", "fourroom", "--ppo.epochs=3", *small, "--out", str(out)]) == 0
+    assert main(["train", "fourroom", "--learner.epochs=3", *small, "--out", str(out)]) == 0
     config = json.loads((out / "config.json").read_text())
-    assert config["ppo"]["epochs"] == 3
+    assert config["learner"]["epochs"] == 3
     assert config["environment"]["num_envs"] == 2
 
 
@@ -131,8 +131,8 @@ def test_values_may_be_written_as_people_write_them(tmp_path: Path) -> None:
     )
     config = json.loads((out / "config.json").read_text())
     assert config["total_steps"] == 16
-    assert config["ppo"]["learning_rate"] == 0.001
-    assert config["ppo"]["scale_reward"] is True
+    assert config["learner"]["learning_rate"] == 0.001
+    assert config["learner"]["scale_reward"] is True
 
 
 def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -88,7 +88,7 @@ def test_no_setting_is_infinite_or_nan(name: str, value: float) -> None:
 def test_values_are_kept_as_their_settings_type() -> None:
     given = {"total_steps": 1e6, "learning_rate": 1, "policy_hidden": [8, 8.0], "seed": np.int8(3)}
     config = to_dict(replace(preset_config("fourroom", "none"), given))
-    found = [config["total_steps"], config["ppo"]["learning_rate"], config["seed"]]
+    found = [config["total_steps"], config["learner"]["learning_rate"], config["seed"]]
     assert json.dumps(found) == "[1000000, 1.0, 3]"
     assert config["network"]["policy_hidden"] == (8, 8)
 
@@ -99,7 +99,7 @@ def test_settings_that_fit_only_together_can_be_given_together() -> None:
 
 
 def test_what_changed_is_what_replace_takes() -> None:
-    settings = {"seed": 3, "ppo.epochs": 7, "network.policy_hidden": (8,), "rle.dimension": 5}
+    settings = {"seed": 3, "learner.epochs": 7, "network.policy_hidden": (8,), "rle.dimension": 5}
     default = preset_config("fourroom", "rle")
     assert changed(default, replace(default, settings)) == settings
     assert changed(default, default) == {}
@@ -122,3 +122,16 @@ def test_unknown_fields_of_a_file_are_named() -> None:
     values = to_dict(preset_config("fourroom", "none")) | {"colour": "red"}
     with pytest.raises(UsageError, match="colour"):
         from_dict(values)
+
+
+def test_reads_what_earlier_versions_wrote() -> None:
+    """Before the learner and the machine had sections of their own."""
+    settings = {"epochs": 7, "micro_batch": 5, "threads": 3, "engine_threads": 2, "device": "auto"}
+    config = replace(preset_config("fourroom", "rle"), settings)
+    earlier = to_dict(config)
+    machine = earlier.pop("machine")
+    earlier["ppo"] = earlier.pop("learner") | {"micro_batch": machine.pop("micro_batch")}
+    earlier["network"]["precision"] = machine.pop("precision")
+    earlier["environment"]["engine_threads"] = machine.pop("engine_threads")
+    earlier |= machine
+    assert from_dict(json.loads(json.dumps(earlier))) == config

@@ -46,7 +46,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "control-compiled-rle": (
         *("control/Cartpole", "--total-steps", "8192", "--explore", "rle", "--compile", "on"),
     ),
-    "ballbalance-rnd": ("control/BallBalance", "--total-steps", "4096", "--explore", "rnd"),
+    "ballbalance-rle": ("control/BallBalance", "--total-steps", "8192", "--explore", "rle"),
     "envpool-rle": ("envpool/MiniGrid-DoorKey-8x8-v0", "--total-steps", "12288"),
     "atari-rle": (*SMALL_GAME, "--explore", "rle"),
     "atari-none": (*SMALL_GAME, "--explore", "none"),

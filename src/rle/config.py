@@ -27,9 +27,40 @@ Precision = Literal["auto", "float32", "bfloat16"]
 Preset = Literal["paper", "released", "desktop"]
 
 _BARE_NAMES: Any = tyro.conf.OmitArgPrefixes
-"""On the command line the section's name is left out: --learning-rate, not --ppo.learning-rate."""
+"""On the command line the section's name is left out: --learning-rate, not --learner.learning-rate."""
 _CHOSEN_BEFORE: Any = tyro.conf.Suppress
 """These choose the defaults of all others, so the command line reads them first, by itself."""
+
+
+@dataclass(frozen=True)
+class MachineConfig:
+    """With what a run is made: none of it makes another method of it."""
+
+    device: str = "cpu"
+    """A PyTorch device, or auto: the GPU if there is one."""
+    threads: int = 1
+    """CPU threads of PyTorch; 0 leaves its default."""
+    engine_threads: int = 0
+    """Threads of the environment engine (atari/, control/ and envpool/ tasks only); 0: one per core."""
+    compile: Compile = "auto"
+    """Compile rollout and update: auto does when it pays and a C++ compiler is there."""
+    precision: Precision = "auto"
+    """Images only: auto computes in bfloat16 where the hardware does, and else in float32."""
+    micro_batch: int | None = None
+    """Transitions computed at a time, so that they fit the cache; the minibatch keeps its meaning."""
+    checkpoint_every: int = 500_000
+    """Steps between checkpoints."""
+    tensorboard: bool = False
+    """Write TensorBoard events beside the metrics (extra: tensorboard)."""
+
+    def __post_init__(self) -> None:
+        require_not_negative("threads", self.threads)
+        require_not_negative("engine-threads", self.engine_threads)
+        require_choice("compile", self.compile, ("auto", "on", "off"))
+        require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
+        if self.micro_batch is not None:
+            require_positive("micro-batch", self.micro_batch)
+        require_positive("checkpoint-every", self.checkpoint_every)
 
 
 @dataclass(frozen=True)
@@ -47,8 +78,6 @@ class EnvironmentConfig:
     tasks, codes of zeros and ones and what is declared to lie in [-1, 1] are left as they are."""
     observation_clip: float = 10.0
     """Standardised observations are clipped to plus or minus this."""
-    engine_threads: int = 0
-    """Threads of the environment engine (atari/, control/ and envpool/ tasks only); 0: one per core."""
     full_action_space: bool = True
     """All 18 actions of the console rather than those the game uses (atari/ tasks only)."""
     television: tuple[int, int] = (12, 37)
@@ -59,7 +88,6 @@ class EnvironmentConfig:
         if self.time_limit is not None:
             require_positive("time-limit", self.time_limit)
         require_positive("observation-clip", self.observation_clip)
-        require_not_negative("engine-threads", self.engine_threads)
         require_choice("autoreset", self.autoreset, ("next-step", "same-step"))
 
 
@@ -85,8 +113,6 @@ class NetworkConfig:
     embedding: tuple[int, ...] = (256, 448)
     """Images only: dense layers after the convolutions, shared by policy and value, each of which then
     has one as wide as the last of them."""
-    precision: Precision = "auto"
-    """Images only: auto computes in bfloat16 where the hardware does, and else in float32."""
 
     def __post_init__(self) -> None:
         require_layers("policy-hidden", self.policy_hidden)
@@ -102,7 +128,6 @@ class NetworkConfig:
         require_positive("policy-latent-scale", self.policy_latent_scale)
         require_positive("initial-action-deviation", self.initial_action_deviation)
         require_choice("activation", self.activation, ("tanh", "relu", "elu"))
-        require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
 
 
 @dataclass(frozen=True)
@@ -119,8 +144,6 @@ class PPOConfig:
     gae_lambda: float = 0.95
     epochs: int = 4
     minibatches: int = 4
-    micro_batch: int | None = None
-    """Transitions computed at a time, so that they fit the cache; the minibatch keeps its meaning."""
     clip: float = 0.2
     entropy_coefficient: float = 0.01
     value_coefficient: float = 0.5
@@ -154,8 +177,6 @@ class PPOConfig:
         require_not_negative("entropy-coefficient", self.entropy_coefficient)
         require_not_negative("value-coefficient", self.value_coefficient)
         require_not_negative("task-coefficient", self.task_coefficient)
-        if self.micro_batch is not None:
-            require_positive("micro-batch", self.micro_batch)
         if self.reward_clip is not None:
             require_positive("reward-clip", self.reward_clip)
 
@@ -306,21 +327,12 @@ class RunConfig:
     seed: int = 0
     total_steps: int = 2_500_000
     """Agent steps, over all environments, a strategy's warm-up included."""
-    device: str = "cpu"
-    """A PyTorch device, or auto: the GPU if there is one."""
-    threads: int = 1
-    """CPU threads of PyTorch; 0 leaves its default."""
-    compile: Compile = "auto"
-    """Compile rollout and update: auto does when it pays and a C++ compiler is there."""
-    checkpoint_every: int = 500_000
-    """Steps between checkpoints."""
-    tensorboard: bool = False
-    """Write TensorBoard events beside the metrics (extra: tensorboard)."""
+    machine: Annotated[MachineConfig, _BARE_NAMES] = field(default_factory=MachineConfig)
     environment: Annotated[EnvironmentConfig, _BARE_NAMES] = field(
         default_factory=EnvironmentConfig
     )
     network: Annotated[NetworkConfig, _BARE_NAMES] = field(default_factory=NetworkConfig)
-    ppo: Annotated[PPOConfig, _BARE_NAMES] = field(default_factory=PPOConfig)
+    learner: Annotated[PPOConfig, _BARE_NAMES] = field(default_factory=PPOConfig)
     rle: RLEConfig | None = None
     rnd: RNDConfig | None = None
     noisy: NoisyConfig | None = None
@@ -328,28 +340,25 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         require_choice("preset", self.preset, ("paper", "released", "desktop"))
-        require_choice("compile", self.compile, ("auto", "on", "off"))
         require_positive("total-steps", self.total_steps)
-        require_positive("checkpoint-every", self.checkpoint_every)
-        require_not_negative("threads", self.threads)
         require_not_negative("seed", self.seed)
         batch = self.batch_size
         require(
-            batch % self.ppo.minibatches == 0,
-            f"a rollout of {self.environment.num_envs} environments x {self.ppo.rollout_steps} "
-            f"steps = {batch} transitions does not divide into {self.ppo.minibatches} minibatches: "
+            batch % self.learner.minibatches == 0,
+            f"a rollout of {self.environment.num_envs} environments x {self.learner.rollout_steps} "
+            f"steps = {batch} transitions does not divide into {self.learner.minibatches} minibatches: "
             f"choose minibatches that divide {batch}.",
         )
         require(
-            batch // self.ppo.minibatches > 1,
+            batch // self.learner.minibatches > 1,
             f"minibatches of one transition cannot be normalised: "
-            f"choose fewer than {self.ppo.minibatches} minibatches.",
+            f"choose fewer than {self.learner.minibatches} minibatches.",
         )
 
     @property
     def batch_size(self) -> int:
         """Transitions of one rollout."""
-        return self.environment.num_envs * self.ppo.rollout_steps
+        return self.environment.num_envs * self.learner.rollout_steps
 
     @property
     def rollouts(self) -> int:

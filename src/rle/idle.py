@@ -59,11 +59,11 @@ class Situation:
     def one_advantage(self) -> bool:
         """Whether there is nothing to weigh: a single advantage, normalised, has no scale."""
         heads = [
-            self.summed or self.config.ppo.task_coefficient > 0,
+            self.summed or self.config.learner.task_coefficient > 0,
             self.rle is not None and self.rle.separate_streams,
             self.rnd is not None,
         ]
-        return self.config.ppo.normalise_advantages and sum(heads) < 2
+        return self.config.learner.normalise_advantages and sum(heads) < 2
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ NORMALISED = Condition(
 )
 PAID = Condition(lambda at: at.config.task not in UNPAID, "this task pays no reward; leave it out.")
 UNSCALED = Condition(
-    lambda at: not at.config.ppo.scale_reward,
+    lambda at: not at.config.learner.scale_reward,
     "scale-reward divides the reward by its own size, whatever that is; set scale-reward False, or "
     "leave it out.",
 )
@@ -136,7 +136,7 @@ SUM_PAID = Condition(
     "the bonus is added to the task's reward, and this task pays none; leave it out.",
 )
 TASK_WEIGHED = Condition(
-    lambda at: at.config.ppo.task_coefficient == 0 or at.summed or not at.one_advantage,
+    lambda at: at.config.learner.task_coefficient == 0 or at.summed or not at.one_advantage,
     "there is no bonus to weigh the task against, and a normalised advantage has no scale; choose a "
     "strategy with a bonus, or leave it out.",
 )
@@ -223,17 +223,19 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "preset": ALWAYS,
     "seed": ALWAYS,
     "total_steps": ALWAYS,
-    "device": ALWAYS,
-    "threads": ALWAYS,
-    "compile": ALWAYS,
-    "checkpoint_every": ALWAYS,
-    "tensorboard": ALWAYS,
+    "machine.device": ALWAYS,
+    "machine.threads": ALWAYS,
+    "machine.engine_threads": (ENGINE,),
+    "machine.compile": ALWAYS,
+    "machine.precision": (IMAGES,),
+    "machine.micro_batch": OF_LEARNER,
+    "machine.checkpoint_every": ALWAYS,
+    "machine.tensorboard": ALWAYS,
     "environment.num_envs": ALWAYS,
     "environment.time_limit": ALWAYS,  # Engines that keep none refuse it as they play.
     "environment.autoreset": (GYM,),
     "environment.normalise_observations": ALWAYS,  # On images, `make_task` refuses it.
     "environment.observation_clip": (NORMALISED,),
-    "environment.engine_threads": (ENGINE,),
     "environment.full_action_space": (ATARI,),
     "environment.television": (TELEVISION,),
     "network.policy_hidden": (VECTORS,),
@@ -244,26 +246,24 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "network.value_backbone": (VECTORS, BACKBONE_USED),
     "network.initial_action_deviation": (CONTINUOUS,),
     "network.embedding": (IMAGES,),
-    "network.precision": (IMAGES,),
-    "ppo.learning_rate": OF_LEARNER,
-    "ppo.anneal_learning_rate": OF_LEARNER,
-    "ppo.adam_epsilon": OF_LEARNER,
-    "ppo.rollout_steps": ALWAYS,
-    "ppo.discount": OF_LEARNER,
-    "ppo.gae_lambda": OF_LEARNER,
-    "ppo.epochs": OF_LEARNER,
-    "ppo.minibatches": ALWAYS,  # A rollout must divide into them.
-    "ppo.micro_batch": OF_LEARNER,
-    "ppo.clip": OF_LEARNER,
-    "ppo.entropy_coefficient": OF_LEARNER,
-    "ppo.value_coefficient": OF_LEARNER,
-    "ppo.clip_value_loss": OF_LEARNER,
-    "ppo.normalise_advantages": OF_LEARNER,
-    "ppo.max_gradient_norm": OF_LEARNER,
-    "ppo.task_coefficient": (LEARNS, SUM_PAID, TASK_WEIGHED),
-    "ppo.reward_scale": (LEARNS, PAID, UNSCALED),
-    "ppo.scale_reward": (LEARNS, PAID),
-    "ppo.reward_clip": (LEARNS, PAID),
+    "learner.learning_rate": OF_LEARNER,
+    "learner.anneal_learning_rate": OF_LEARNER,
+    "learner.adam_epsilon": OF_LEARNER,
+    "learner.rollout_steps": ALWAYS,
+    "learner.discount": OF_LEARNER,
+    "learner.gae_lambda": OF_LEARNER,
+    "learner.epochs": OF_LEARNER,
+    "learner.minibatches": ALWAYS,  # A rollout must divide into them.
+    "learner.clip": OF_LEARNER,
+    "learner.entropy_coefficient": OF_LEARNER,
+    "learner.value_coefficient": OF_LEARNER,
+    "learner.clip_value_loss": OF_LEARNER,
+    "learner.normalise_advantages": OF_LEARNER,
+    "learner.max_gradient_norm": OF_LEARNER,
+    "learner.task_coefficient": (LEARNS, SUM_PAID, TASK_WEIGHED),
+    "learner.reward_scale": (LEARNS, PAID, UNSCALED),
+    "learner.scale_reward": (LEARNS, PAID),
+    "learner.reward_clip": (LEARNS, PAID),
     "rle": _chosen("rle"),
     "rle.coefficient": (RLE_WEIGHED,),
     "rle.dimension": OF_RLE,

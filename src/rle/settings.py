@@ -14,7 +14,7 @@ from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.values import fitting
 
-_BARE_SECTIONS = ("environment", "network", "ppo")
+_BARE_SECTIONS = ("machine", "environment", "network", "learner")
 """Sections whose settings go by their bare names, as on the command line."""
 
 
@@ -123,8 +123,35 @@ def to_dict(config: RunConfig) -> dict[str, Any]:
 
 
 def from_dict(values: Mapping[str, Any]) -> RunConfig:
-    """The inverse of `to_dict`."""
-    return _build(RunConfig, values)
+    """The inverse of `to_dict`; also reads what earlier versions wrote."""
+    return _build(RunConfig, _in_present_sections(values))
+
+
+_MOVED_TO_MACHINE = {
+    "": ("device", "threads", "compile", "checkpoint_every", "tensorboard"),
+    "environment": ("engine_threads",),
+    "network": ("precision",),
+    "learner": ("micro_batch",),
+}
+"""Settings that stood elsewhere before the machine had a section of its own."""
+
+
+def _in_present_sections(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A dictionary of an earlier `to_dict` with every setting in the section it now belongs to."""
+    present = dict(values)
+    if "ppo" in present:
+        present["learner"] = present.pop("ppo")
+    moved: dict[str, Any] = {}
+    for section, names in _MOVED_TO_MACHINE.items():
+        place = present
+        if section:
+            if not isinstance(present.get(section), Mapping):
+                continue
+            place = present[section] = dict(present[section])
+        moved |= {name: place.pop(name) for name in names if name in place}
+    if moved:
+        present["machine"] = moved | dict(present.get("machine", {}))
+    return present
 
 
 def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +160,7 @@ def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     A new setting's default leaves things as they were. Sections the run did not have stay away, and
     settings that are gone stay in.
     """
-    filled = dict(values)
+    filled = values = _in_present_sections(values)
     hints = typing.get_type_hints(RunConfig)
     for field in dataclasses.fields(RunConfig):
         present = values.get(field.name)

@@ -120,7 +120,7 @@ def advantages_of_stream(
     here = [values(moment.observation, moment.latent) for moment in history.moments]
     true_next = [values(moment.step.next_observation, moment.latent) for moment in history.moments]
     last = values(history.observation, history.latent)
-    decay = discount * trainer.config.ppo.gae_lambda
+    decay = discount * trainer.config.learner.gae_lambda
     result = {}
     for n in range(trainer.task.spec.num_envs):
         # Of the real transition that comes next: its advantage, and the value of where it starts.

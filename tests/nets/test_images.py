@@ -108,7 +108,7 @@ def test_raw_pixels_are_the_same_network_on_numbers_255_times_as_large() -> None
 def test_bfloat16_is_close_to_float32() -> None:
     latent = torch.randn(3, 17, generator=source())
     exact = agent()
-    half = make_actor_critic(spec(), NetworkConfig(precision="bfloat16"), 17, 2, source())
+    half = make_actor_critic(spec(), NetworkConfig(), 17, 2, source(), precision="bfloat16")
     output, values = exact(images(), latent)
     half_output, half_values = half(images(), latent)
     assert half_output.dtype == half_values.dtype == torch.float32

@@ -13,17 +13,17 @@ from rle.settings import replace
 def test_rows_of_all_methods(explore: str, preset: str) -> None:
     config = preset_config("atari/Alien", explore, preset)
     assert config.total_steps == 40_000_000
-    assert config.ppo.adam_epsilon == 1e-5
+    assert config.learner.adam_epsilon == 1e-5
     assert config.environment.num_envs == 128
-    assert config.ppo.rollout_steps == 128
-    assert config.ppo.gae_lambda == 0.95
-    assert config.ppo.minibatches == 4
-    assert config.ppo.epochs == 4
-    assert config.ppo.clip == 0.1
-    assert config.ppo.value_coefficient == 0.5
-    assert config.ppo.max_gradient_norm == 0.5
-    assert config.ppo.normalise_advantages is True
-    assert config.ppo.clip_value_loss is True
+    assert config.learner.rollout_steps == 128
+    assert config.learner.gae_lambda == 0.95
+    assert config.learner.minibatches == 4
+    assert config.learner.epochs == 4
+    assert config.learner.clip == 0.1
+    assert config.learner.value_coefficient == 0.5
+    assert config.learner.max_gradient_norm == 0.5
+    assert config.learner.normalise_advantages is True
+    assert config.learner.clip_value_loss is True
     # (256, 448, 448, outputs): the third layer is the policy's and the value's own.
     assert config.network.embedding == (256, 448)
     assert config.network.activation == "relu"
@@ -33,34 +33,34 @@ def test_rows_of_all_methods(explore: str, preset: str) -> None:
 
 def test_ppo_rows() -> None:
     config = preset_config("atari/Alien", "none")
-    assert config.ppo.learning_rate == 1e-4
-    assert config.ppo.discount == 0.99
-    assert config.ppo.entropy_coefficient == 0.01
+    assert config.learner.learning_rate == 1e-4
+    assert config.learner.discount == 0.99
+    assert config.learner.entropy_coefficient == 0.01
 
 
 def test_noisynet_rows() -> None:
     config = preset_config("atari/Alien", "noisy")
     assert config.noisy is not None
     assert config.noisy.initial_deviation == 0.017
-    assert config.ppo.entropy_coefficient == 0.0
-    assert config.ppo.learning_rate == 1e-4
-    assert config.ppo.discount == 0.99
+    assert config.learner.entropy_coefficient == 0.0
+    assert config.learner.learning_rate == 1e-4
+    assert config.learner.discount == 0.99
 
 
 def test_rnd_rows() -> None:
     config = preset_config("atari/Alien", "rnd")
     assert config.rnd is not None
     assert config.rnd.coefficient == 1.0
-    assert config.ppo.task_coefficient == 2.0
+    assert config.learner.task_coefficient == 2.0
     assert config.rnd.keep_fraction == 0.25
     assert config.rnd.warmup_rollouts == 50
-    assert config.ppo.discount == 0.999
-    assert config.ppo.entropy_coefficient == 0.001
+    assert config.learner.discount == 0.999
+    assert config.learner.entropy_coefficient == 0.001
     assert config.rnd.discount == 0.99
     # CNN + MLP (512, 512, 512) and CNN + MLP (512): the last width is the output's.
     assert (*config.rnd.predictor_hidden, config.rnd.outputs) == (512, 512, 512)
     assert (*config.rnd.target_hidden, config.rnd.outputs) == (512,)
-    assert config.ppo.learning_rate == 1e-4
+    assert config.learner.learning_rate == 1e-4
 
 
 def test_rle_rows() -> None:
@@ -69,11 +69,11 @@ def test_rle_rows() -> None:
     assert config.rle.coefficient == 0.01
     assert config.rle.dimension == 16
     assert config.rle.resample_every == 1280
-    assert config.ppo.learning_rate == 3e-4
-    assert config.ppo.discount == 0.999
+    assert config.learner.learning_rate == 3e-4
+    assert config.learner.discount == 0.999
     assert config.rle.discount == 0.99
     assert config.rle.feature_update_rate == 0.005
-    assert config.ppo.entropy_coefficient == 0.01
+    assert config.learner.entropy_coefficient == 0.01
     assert config.rle.law == "sphere"
     assert config.rle.unit_norm is True
     assert config.rle.standardise is True
@@ -89,8 +89,8 @@ def test_released_scripts() -> None:
     assert config.rle.condition_on_bonus is False
     assert config.rle.feature_raw_pixels is True
     for explore in ("none", "noisy"):
-        assert preset_config("atari/Alien", explore, "released").ppo.scale_reward is True
-        assert preset_config("atari/Alien", explore, "paper").ppo.scale_reward is False
+        assert preset_config("atari/Alien", explore, "released").learner.scale_reward is True
+        assert preset_config("atari/Alien", explore, "paper").learner.scale_reward is False
 
 
 def test_networks_are_the_tables() -> None:
@@ -112,11 +112,11 @@ def test_networks_are_the_tables() -> None:
 def test_desktop_learns_from_every_step_once_in_small_batches(explore: str) -> None:
     config = preset_config("atari/Breakout", explore, "desktop")
     assert config.total_steps == 2_000_000
-    assert config.batch_size // config.ppo.minibatches == 128
-    assert config.ppo.epochs == 1
-    assert config.ppo.learning_rate == 1e-3
-    assert config.ppo.anneal_learning_rate is True
-    assert config.ppo.discount == 0.99
+    assert config.batch_size // config.learner.minibatches == 128
+    assert config.learner.epochs == 1
+    assert config.learner.learning_rate == 1e-3
+    assert config.learner.anneal_learning_rate is True
+    assert config.learner.discount == 0.99
     assert config.environment.full_action_space is False
     # The networks are the paper's.
     assert config.network == preset_config("atari/Breakout", explore).network

@@ -46,34 +46,34 @@ def test_the_nine_tasks_have_numbers() -> None:
 @PAPER_AND_RELEASED
 def test_rows_of_all_methods(explore: str, preset: str) -> None:
     config = control("Ant", explore, preset)
-    assert config.ppo.adam_epsilon == 0.00001
-    assert config.ppo.rollout_steps == 16
-    assert config.ppo.discount == 0.99
-    assert config.ppo.gae_lambda == 0.95
-    assert config.ppo.minibatches == 2
-    assert config.ppo.epochs == 4
-    assert config.ppo.clip == 0.2
-    assert config.ppo.entropy_coefficient == 0.0
-    assert config.ppo.value_coefficient == 2.0
-    assert config.ppo.normalise_advantages is True
-    assert config.ppo.clip_value_loss is False
+    assert config.learner.adam_epsilon == 0.00001
+    assert config.learner.rollout_steps == 16
+    assert config.learner.discount == 0.99
+    assert config.learner.gae_lambda == 0.95
+    assert config.learner.minibatches == 2
+    assert config.learner.epochs == 4
+    assert config.learner.clip == 0.2
+    assert config.learner.entropy_coefficient == 0.0
+    assert config.learner.value_coefficient == 2.0
+    assert config.learner.normalise_advantages is True
+    assert config.learner.clip_value_loss is False
     assert config.network.activation == "tanh"
-    assert config.ppo.reward_scale == 1.0
-    assert config.ppo.anneal_learning_rate is False
+    assert config.learner.reward_scale == 1.0
+    assert config.learner.anneal_learning_rate is False
 
 
 @pytest.mark.parametrize("explore", ["none", "rnd"])
 def test_ppo_rows(explore: str) -> None:
     config = control("Ant", explore)
-    assert config.ppo.learning_rate == 0.0026
-    assert config.ppo.max_gradient_norm == 1.0
+    assert config.learner.learning_rate == 0.0026
+    assert config.learner.max_gradient_norm == 1.0
     # Policy MLP (256, 256, 256), value MLP (256, 256, 256, 1).
     assert config.network.policy_hidden == (256, 256, 256)
     assert (*config.network.value_hidden, 1) == (256, 256, 256, 1)
 
 
 def test_reward_normalisation_is_rles_and_rnds_and_not_ppos() -> None:
-    scaled = {name: control("Ant", name).ppo.scale_reward for name in ("none", "rle", "rnd")}
+    scaled = {name: control("Ant", name).learner.scale_reward for name in ("none", "rle", "rnd")}
     assert scaled == {"none": False, "rle": True, "rnd": True}
 
 
@@ -81,14 +81,14 @@ def test_reward_normalisation_is_rles_and_rnds_and_not_ppos() -> None:
 @pytest.mark.parametrize("name", HANDS)
 def test_rows_of_the_hands(name: str, explore: str) -> None:
     config = control(name, explore)
-    assert config.ppo.rollout_steps == 8
-    assert config.ppo.minibatches == 4
-    assert config.ppo.epochs == 5
-    assert config.ppo.reward_scale == 0.01
+    assert config.learner.rollout_steps == 8
+    assert config.learner.minibatches == 4
+    assert config.learner.epochs == 5
+    assert config.learner.reward_scale == 0.01
     # Declared and never used in the scripts.
     released = control(name, explore, "released")
-    assert released.ppo.reward_scale == 1.0
-    assert released.ppo.rollout_steps == 8
+    assert released.learner.reward_scale == 1.0
+    assert released.learner.rollout_steps == 8
 
 
 @PAPER_AND_RELEASED
@@ -102,7 +102,7 @@ def test_rle_has_the_same_numbers_on_every_task(name: str, preset: str) -> None:
 @pytest.mark.parametrize("preset", ["paper", "desktop"])
 def test_white_noise_learns_as_rle_does(preset: str) -> None:
     noise, rle = control("Ant", "white-noise", preset), control("Ant", "rle", preset)
-    assert noise.ppo == rle.ppo
+    assert noise.learner == rle.learner
     assert noise.network.policy_hidden == rle.network.policy_hidden
     assert noise.network.value_hidden == rle.network.value_hidden
 
@@ -127,8 +127,8 @@ def test_rle_rows() -> None:
     assert config.rle.coefficient == 0.01
     assert config.rle.dimension == 32
     assert config.rle.resample_every == 16
-    assert config.ppo.learning_rate == 0.001
-    assert config.ppo.max_gradient_norm == 1.0
+    assert config.learner.learning_rate == 0.001
+    assert config.learner.max_gradient_norm == 1.0
     assert config.rle.feature_update_rate == 0.005
     assert config.rle.feature_update == "minibatch"
     assert config.network.policy_hidden == (256, 256, 256)
@@ -146,7 +146,7 @@ def test_released_scripts() -> None:
     config = control("Ant", "rle", "released")
     assert config.rle is not None
     assert config.rle.coefficient == 0.1
-    assert config.ppo.max_gradient_norm == 0.5
+    assert config.learner.max_gradient_norm == 0.5
     assert config.rle.law == "normal"
     assert config.rle.standardise is False
     assert config.network.value_hidden == (512, 512, 256, 256)
@@ -155,7 +155,7 @@ def test_released_scripts() -> None:
         config = control("Ant", explore, "released")
         assert config.network.policy_hidden == (256, 256)
         assert config.network.value_hidden == (256, 256)
-        assert config.ppo.max_gradient_norm == 1.0
+        assert config.learner.max_gradient_norm == 1.0
 
 
 def test_networks_are_the_tables() -> None:
@@ -186,10 +186,10 @@ def test_desktop_is_the_default(explore: str) -> None:
     assert config == control("Ant", explore, "desktop")
     assert config.total_steps == 1_000_000
     assert config.environment.normalise_observations is True
-    assert config.ppo.scale_reward is True
+    assert config.learner.scale_reward is True
     # Every method learns with the same numbers.
     plain = control("Ant", "none", "desktop")
-    assert config.ppo == plain.ppo
+    assert config.learner == plain.learner
     assert config.environment == plain.environment
     assert config.network.policy_hidden == plain.network.policy_hidden
     assert config.network.value_hidden == plain.network.value_hidden
@@ -199,7 +199,7 @@ def test_on_a_few_cores_z_lasts_a_rollout_as_in_the_paper() -> None:
     for preset in ("paper", "desktop"):
         config = control("Ant", "rle", preset)
         assert config.rle is not None
-        assert config.rle.resample_every == config.ppo.rollout_steps
+        assert config.rle.resample_every == config.learner.rollout_steps
 
 
 def test_on_a_few_cores_the_policy_sees_less_of_z() -> None:

@@ -14,19 +14,19 @@ def task(request: pytest.FixtureRequest) -> str:
 
 def shared_numbers(config: RunConfig) -> None:
     assert config.total_steps == 2_500_000
-    assert config.ppo.learning_rate == 0.001
-    assert config.ppo.adam_epsilon == 0.00001
+    assert config.learner.learning_rate == 0.001
+    assert config.learner.adam_epsilon == 0.00001
     assert config.environment.num_envs == 32
-    assert config.ppo.rollout_steps == 128
-    assert config.ppo.discount == 0.99
-    assert config.ppo.gae_lambda == 0.95
-    assert config.ppo.minibatches == 4
-    assert config.ppo.epochs == 4
-    assert config.ppo.clip == 0.2
-    assert config.ppo.value_coefficient == 0.5
-    assert config.ppo.max_gradient_norm == 0.5
-    assert config.ppo.normalise_advantages is True
-    assert config.ppo.clip_value_loss is True
+    assert config.learner.rollout_steps == 128
+    assert config.learner.discount == 0.99
+    assert config.learner.gae_lambda == 0.95
+    assert config.learner.minibatches == 4
+    assert config.learner.epochs == 4
+    assert config.learner.clip == 0.2
+    assert config.learner.value_coefficient == 0.5
+    assert config.learner.max_gradient_norm == 0.5
+    assert config.learner.normalise_advantages is True
+    assert config.learner.clip_value_loss is True
     assert config.network.policy_hidden == (64, 64)
     assert config.network.value_hidden == (64, 64)
     assert config.network.activation == "tanh"
@@ -40,8 +40,8 @@ def test_ppo_rows_hold_for_every_method(task: str, explore: str) -> None:
 @pytest.mark.parametrize("explore", ["rle", "rnd", "noisy", "white-noise", "random"])
 def test_every_method_learns_as_ppo_does(task: str, explore: str) -> None:
     """The table has one set of PPO's numbers, entropy among them, and no scaling of the reward."""
-    ppo = preset_config(task, "none").ppo
-    assert preset_config(task, explore).ppo == ppo
+    ppo = preset_config(task, "none").learner
+    assert preset_config(task, explore).learner == ppo
     assert ppo.entropy_coefficient == 0.01
     assert ppo.scale_reward is False
     assert ppo.reward_scale == 1.0

@@ -47,9 +47,9 @@ def test_one_setting_that_varies_is_in_every_label(tmp_path: Path) -> None:
 
 
 def test_settings_go_by_their_names_on_the_command_line(tmp_path: Path) -> None:
-    for precision in ("float32", "bfloat16"):
-        write_run(tmp_path / precision, network__precision=precision)
-    assert labels(tmp_path) == ["RLE, precision=bfloat16", "RLE, precision=float32"]
+    for activation in ("tanh", "elu"):
+        write_run(tmp_path / activation, network__activation=activation)
+    assert labels(tmp_path) == ["RLE, activation=elu", "RLE, activation=tanh"]
 
 
 def test_one_thing_changed_at_a_time_leaves_the_method_its_name(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_one_thing_changed_at_a_time_leaves_the_method_its_name(tmp_path: Path) 
 
 
 def test_the_presets_own_settings_are_the_unchanged_ones(tmp_path: Path) -> None:
-    unscaled = {"ppo__scale_reward": False, "ppo__reward_clip": None}
+    unscaled = {"learner__scale_reward": False, "learner__reward_clip": None}
     # Found first, and as common as the other: neither makes it the method that has no addition.
     write_run(tmp_path / "a", "none", "control/Ant", **unscaled)
     write_run(tmp_path / "b", "none", "control/Ant")
@@ -88,7 +88,7 @@ def test_a_setting_that_has_come_since_makes_no_method(tmp_path: Path) -> None:
     config = json.loads(old.read_text())
     del config["network"]["latent_encoder"]
     del config["rle"]["stagger"]
-    del config["threads"]
+    del config["machine"]["threads"]
     old.write_text(json.dumps(config))
     assert labels(tmp_path) == ["RLE"]
     # One that is gone may have meant anything.
@@ -98,8 +98,14 @@ def test_a_setting_that_has_come_since_makes_no_method(tmp_path: Path) -> None:
 
 
 def test_settings_of_the_machine_make_no_method(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", seed=0, threads=1)
-    write_run(tmp_path / "b", seed=1, threads=2, checkpoint_every=7)
+    write_run(tmp_path / "a", seed=0, machine__threads=1)
+    write_run(
+        tmp_path / "b",
+        seed=1,
+        machine__threads=2,
+        machine__checkpoint_every=7,
+        machine__precision="bfloat16",
+    )
     assert labels(tmp_path) == ["RLE"]
 
 

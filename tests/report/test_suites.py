@@ -278,7 +278,7 @@ def test_the_presets_own_ppo_is_the_one_to_compare_with(tmp_path: Path) -> None:
                     task,
                     seed,
                     scores=(score * base,),
-                    ppo__discount=discount,
+                    learner__discount=discount,
                 )
     results = results_of(tmp_path)
     assert list(results.raw) == ["RLE", "PPO, discount=0.5", "PPO, discount=0.99"]

@@ -95,7 +95,7 @@ def test_the_peer_plays_the_same_task_with_the_same_sizes(name: str) -> None:
     agent = contender._agent
     assert agent.observation_space.shape == ours.task.spec.observation_shape
     assert agent.n_steps * agent.n_envs == config.batch_size
-    assert agent.batch_size == config.batch_size // config.ppo.minibatches
+    assert agent.batch_size == config.batch_size // config.learner.minibatches
     hidden = [layer.out_features for layer in agent.policy.mlp_extractor.policy_net[::2]]
     assert tuple(hidden) == config.network.policy_hidden
     torch.testing.assert_close(agent.policy.log_std.exp().mean().item(), 0.37, atol=0.01, rtol=0)

@@ -152,4 +152,4 @@ def test_bonuses_paid_on_the_way_are_those_computed_afterwards() -> None:
 
 def test_precision_is_settled_and_recorded(tmp_path: Any) -> None:
     run = train_config(atari_config("Pong", "none", total_steps=32), tmp_path / "run", quiet=True)
-    assert run.config().network.precision in ("float32", "bfloat16")
+    assert run.config().machine.precision in ("float32", "bfloat16")

@@ -38,7 +38,7 @@ def test_the_sparse_study_has_a_scaled_row_beside_every_unscaled_one() -> None:
     by_method = {folder.split("/")[1]: run for folder, run in runs.items()}
     for plain in ("ppo", "noisynet", "rnd", "rle"):
         scaled = by_method["noisy-scaled" if plain == "noisynet" else f"{plain}-scaled"]
-        assert by_method[plain].ppo.scale_reward is False
+        assert by_method[plain].learner.scale_reward is False
         assert scaled == replace(by_method[plain], {"scale_reward": True})
     rle = by_method["rle"]
     assert by_method["rle-standardised"] == replace(rle, {"rle.standardise": True})
@@ -58,7 +58,7 @@ def test_ablations_change_one_thing_each() -> None:
     assert by_method["rle-unscaled-bonus"].rle.scale_bonus is False
     assert by_method["white-noise"].explore == "white-noise"
     # All learn with PPO's numbers, so that PPO is the control of each.
-    assert {run.ppo for run in by_method.values()} == {by_method["ppo"].ppo}
+    assert {run.learner for run in by_method.values()} == {by_method["ppo"].learner}
     assert len({method.name for method in ABLATIONS}) == len(ABLATIONS)
 
 
@@ -93,7 +93,7 @@ def test_matched_ppo_learns_with_rles_numbers() -> None:
     runs = STUDIES["atari57-matched"].runs(seeds=1)
     matched, plain = (runs[f"atari-Alien/{name}/seed-0"] for name in ("ppo-matched", "rle"))
     assert matched.explore == "none"
-    assert matched.ppo == plain.ppo
+    assert matched.learner == plain.learner
 
 
 def test_the_control_studies_at_the_papers_size() -> None:
@@ -105,8 +105,8 @@ def test_the_control_studies_at_the_papers_size() -> None:
     assert runs["control-ShadowHand/rnd/seed-4"].total_steps == 600_000_000
     # 5 tasks of 100 M, two of 200 M and two of 600 M.
     assert main.all_steps == (5 * 100 + 2 * 200 + 2 * 600) * 1_000_000 * 4 * 5
-    assert runs["control-Ant/ppo/seed-0"].ppo.scale_reward is False
-    assert runs["control-Ant/ppo-scaled-reward/seed-0"].ppo.scale_reward is True
+    assert runs["control-Ant/ppo/seed-0"].learner.scale_reward is False
+    assert runs["control-Ant/ppo-scaled-reward/seed-0"].learner.scale_reward is True
     assert "100,000,000 to 600,000,000 steps" in study_names()["control9"]
     methods = {folder.split("/")[1] for folder in find_study("control9-white-noise").runs(seeds=1)}
     assert methods == {"rle", "white-noise", "ppo"}
@@ -155,8 +155,8 @@ def test_the_control_studies_for_a_few_cores(name: str) -> None:
     assert {run.total_steps for run in small.runs(seeds=1, total_steps=300).values()} == {300}
     if name == "control9":
         # Scaling the reward is the rule there, and its absence the method of its own.
-        assert runs["control-Ant/ppo/seed-0"].ppo.scale_reward is True
-        assert runs["control-Ant/ppo-unscaled-reward/seed-0"].ppo.scale_reward is False
+        assert runs["control-Ant/ppo/seed-0"].learner.scale_reward is True
+        assert runs["control-Ant/ppo-unscaled-reward/seed-0"].learner.scale_reward is False
 
 
 def test_every_declared_run_is_a_valid_configuration() -> None:
@@ -179,9 +179,15 @@ def test_second_start_runs_only_what_is_missing(tmp_path: Path) -> None:
 def test_a_second_start_finds_runs_on_images_too(tmp_path: Path) -> None:
     """Their precision is decided, and recorded, when they start."""
     runs = {"rle/seed-0": atari_config("Pong", "none")}
-    assert runs["rle/seed-0"].network.precision == "auto"
+    assert runs["rle/seed-0"].machine.precision == "auto"
     assert run_all(runs, tmp_path, workers=1, quiet=True).finished == ("rle/seed-0",)
     assert run_all(runs, tmp_path, workers=1, quiet=True).steps == 0
+
+
+def test_another_machine_makes_the_same_study(tmp_path: Path) -> None:
+    run_all(tiny(1), tmp_path, workers=1, quiet=True)
+    elsewhere = tiny(1, device="auto", threads=2, checkpoint_every=7)
+    assert run_all(elsewhere, tmp_path, workers=1, quiet=True).steps == 0
 
 
 def test_other_settings_in_the_folder_are_refused(tmp_path: Path) -> None:

@@ -86,8 +86,8 @@ def options(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
 
 
 def make(game: str, num_envs: int = 1, **settings: Any) -> AtariTask:
-    config = EnvironmentConfig(num_envs=num_envs, engine_threads=1, **settings)
-    task = make_task(f"atari/{game}", config, torch.device("cpu"))
+    config = EnvironmentConfig(num_envs=num_envs, **settings)
+    task = make_task(f"atari/{game}", config, torch.device("cpu"), engine_threads=1)
     assert isinstance(task, AtariTask)
     return task
 

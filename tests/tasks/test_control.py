@@ -31,8 +31,8 @@ LIMIT = 4
 
 
 def make(name: str, num_envs: int = 2, **settings: Any) -> Task:
-    config = EnvironmentConfig(num_envs=num_envs, engine_threads=1, **settings)
-    return make_task(f"control/{name}", config, torch.device("cpu"))
+    config = EnvironmentConfig(num_envs=num_envs, **settings)
+    return make_task(f"control/{name}", config, torch.device("cpu"), engine_threads=1)
 
 
 def play(task: Task, steps: int, seed: int = 0) -> list[Step]:
@@ -174,8 +174,8 @@ def test_actions_beyond_the_bounds_are_clipped() -> None:
 def test_engine_threads_change_nothing() -> None:
     plays = []
     for threads in (1, 2):
-        config = EnvironmentConfig(num_envs=3, engine_threads=threads)
-        task = make_task("control/BallBalance", config, torch.device("cpu"))
+        config = EnvironmentConfig(num_envs=3)
+        task = make_task("control/BallBalance", config, torch.device("cpu"), engine_threads=threads)
         task.reset(0)
         plays.append(torch.stack([step.observation for step in play(task, 3)]))
         task.close()

@@ -32,8 +32,8 @@ SMALL: dict[str, Any] = {
 
 
 def make(env_id: str) -> EnvPoolTask:
-    config = EnvironmentConfig(num_envs=2, engine_threads=1)
-    task = make_task(f"envpool/{env_id}", config, torch.device("cpu"))
+    config = EnvironmentConfig(num_envs=2)
+    task = make_task(f"envpool/{env_id}", config, torch.device("cpu"), engine_threads=1)
     assert isinstance(task, EnvPoolTask)
     return task
 
@@ -67,8 +67,8 @@ def test_threads_keep_to_cores_only_where_no_other_run_has_a_share(
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     monkeypatch.setenv("RLE_CORES", share)
-    config = EnvironmentConfig(num_envs=16, engine_threads=chosen)
-    options = EnvPoolTask("Ant-v5", config, torch.device("cpu"))._options
+    config, cpu = EnvironmentConfig(num_envs=16), torch.device("cpu")
+    options = EnvPoolTask("Ant-v5", config, cpu, engine_threads=chosen)._options
     assert options["num_threads"] == threads
     assert options["thread_affinity_offset"] == (0 if pinned else -1)
 
@@ -126,7 +126,7 @@ def test_an_unknown_id_is_answered_with_the_nearest() -> None:
 
 
 def test_nothing_ends_in_the_first_call_of_a_resumed_run() -> None:
-    config = EnvironmentConfig(num_envs=2, engine_threads=1, time_limit=1)
+    config = EnvironmentConfig(num_envs=2, time_limit=1)
     task = make_task(f"envpool/{MINIGRID}", config, torch.device("cpu"))
     task.reset(0)
     left = torch.zeros(2, dtype=torch.int64)
@@ -154,7 +154,7 @@ def test_a_game_for_several_players_is_refused() -> None:
 
 
 def test_a_time_limit_that_the_engine_does_not_keep_is_refused() -> None:
-    config = EnvironmentConfig(num_envs=2, engine_threads=1, time_limit=3)
+    config = EnvironmentConfig(num_envs=2, time_limit=3)
     idle = torch.ones(2, dtype=torch.int64)
     minigrid, highway = (
         make_task(f"envpool/{name}", config, torch.device("cpu")) for name in (MINIGRID, "exit-v0")
@@ -172,6 +172,6 @@ def test_a_time_limit_that_the_engine_does_not_keep_is_refused() -> None:
 
 
 def test_images_are_not_normalised() -> None:
-    config = EnvironmentConfig(num_envs=2, engine_threads=1, normalise_observations=True)
+    config = EnvironmentConfig(num_envs=2, normalise_observations=True)
     with pytest.raises(UsageError, match="shows images"):
         make_task("atari/Pong", config, torch.device("cpu"))

@@ -15,14 +15,14 @@ from rle.tasks.film.game import seen_by_agent
 from rle.tasks.registry import make_task
 from tests.probes.environments import ConstantReward
 
-CONFIG = EnvironmentConfig(num_envs=1, engine_threads=1)
+CONFIG = EnvironmentConfig(num_envs=1)
 
 
 @pytest.mark.parametrize("game", ["Breakout", "Boxing", "SpaceInvaders"])
 def test_shows_the_agent_what_the_task_shows(game: str) -> None:
     """Step by step until a life is lost: after that, both wait a random number of frames."""
     stage = filmed(f"atari/{game}", CONFIG)
-    task = make_task(f"atari/{game}", CONFIG, torch.device("cpu"))
+    task = make_task(f"atari/{game}", CONFIG, torch.device("cpu"), engine_threads=1)
     shown, given = stage.reset(3), task.reset(3)
     actions = np.random.default_rng(1).integers(0, 18, 150)
     frames = len(stage.pictures())

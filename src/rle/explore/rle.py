@@ -237,7 +237,7 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
     elif spec.is_image:
         scale = 1.0 if settings.feature_raw_pixels else UNIT_SCALE
         body = ImageBody(
-            spec.observation_shape, network.embedding, source, scale, network.precision
+            spec.observation_shape, network.embedding, source, scale, config.machine.precision
         )
         features = FeatureNetwork(body, body.width, settings.dimension, source)
     else:
@@ -253,7 +253,7 @@ def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
         mlp = MLP(spec.observation_shape[0], hidden, activation, source)
         features = FeatureNetwork(mlp, mlp.width, settings.dimension, source)
     return RandomLatentExploration(
-        settings, features, spec.num_envs, config.ppo.discount, config.seed, device
+        settings, features, spec.num_envs, config.learner.discount, config.seed, device
     )
 
 

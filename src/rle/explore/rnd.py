@@ -151,7 +151,7 @@ def build_rnd(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
         # Whitened pixels need no scale. Convolutions are leaky, dense layers are not, as in the
         # original.
         body = ImageBody(
-            shape, hidden, source, 1.0, config.network.precision, functional.leaky_relu
+            shape, hidden, source, 1.0, config.machine.precision, functional.leaky_relu
         )
         return ImageHead(body, settings.outputs, source)
 

@@ -50,4 +50,4 @@ def build_white_noise(config: RunConfig, spec: TaskSpec, device: torch.device) -
         raise UsageError(
             "explore is 'white-noise' but the configuration has no white-noise settings."
         )
-    return WhiteNoise(settings, config.ppo.discount, config.seed)
+    return WhiteNoise(settings, config.learner.discount, config.seed)

@@ -35,15 +35,15 @@ def _dynamo_config() -> Any:
 
 def should_compile(config: RunConfig) -> bool:
     """Decide once, at the start of a run; `config.json` records the answer, so a resumed run agrees."""
-    if config.compile == "off":
+    if config.machine.compile == "off":
         return False
-    if config.compile == "on":
+    if config.machine.compile == "on":
         if not compiler_available():
             raise UsageError(
                 "compile is on but no C++ compiler was found: install g++ or set --compile off."
             )
         return True
-    updates = config.rollouts * config.ppo.epochs * config.ppo.minibatches
+    updates = config.rollouts * config.learner.epochs * config.learner.minibatches
     if updates < WORTHWHILE_UPDATES:
         return False
     if not compiler_available():

@@ -62,6 +62,7 @@ class PPO:
         seed: int,
         device: torch.device,
         compile: bool = False,
+        micro_batch: int | None = None,
     ) -> None:
         self.network = network
         self.config = config
@@ -104,7 +105,8 @@ class PPO:
         )
         self._scaled = torch.tensor([stream.scale for stream in self.streams], device=device)
         self._generator = generator(seed, "minibatches")
-        whole = config.micro_batch is None
+        whole = micro_batch is None
+        self._micro_batch = micro_batch
         self._gradient: Callable[..., Any] = self._gradients if whole else self._gradients_in_parts
         self._evaluation: Callable[..., Any] = self._evaluate
         if compile:
@@ -184,7 +186,7 @@ class PPO:
 
     def _pieces(self, index: Tensor) -> Sequence[Tensor]:
         """`index` in pieces that fit the cache, if micro-batches are asked for."""
-        size = self.config.micro_batch
+        size = self._micro_batch
         return (index,) if size is None else index.split(size)
 
     def _bonus(self, rollout: Rollout, strategy: Strategy) -> Tensor:
@@ -198,7 +200,7 @@ class PPO:
                 bonus = bonus * real.flatten()[:, None]
         elif not strategy.streams:
             bonus = latent.new_zeros(len(latent), 0)
-        elif real is None and self.config.micro_batch is None:
+        elif real is None and self._micro_batch is None:
             bonus = strategy.bonus(rollout.next_observation().flatten(0, 1), latent)
         else:
             transitions = torch.arange(rollout.reward.numel(), device=latent.device)

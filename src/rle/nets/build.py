@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from rle.config import NetworkConfig
+from rle.config import NetworkConfig, Precision
 from rle.errors import UsageError
 from rle.nets.actor_critic import ActorCritic, VectorActorCritic
 from rle.nets.images import SMALLEST_IMAGE, ImageActorCritic
@@ -20,6 +20,7 @@ def make_actor_critic(
     streams: int,
     generator: torch.Generator,
     linear: LinearFactory = nn.Linear,
+    precision: Precision = "float32",
 ) -> ActorCritic:
     """Policy and value networks for vectors or for images."""
     if not spec.is_image:
@@ -34,4 +35,4 @@ def make_actor_critic(
             f"the networks for images need at least {SMALLEST_IMAGE} x {SMALLEST_IMAGE} pixels; this "
             f"task shows {rows} x {columns}."
         )
-    return ImageActorCritic(spec, config, latent_inputs, streams, generator, linear)
+    return ImageActorCritic(spec, config, latent_inputs, streams, generator, linear, precision)

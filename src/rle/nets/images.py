@@ -110,11 +110,12 @@ class ImageActorCritic(ActorCritic):
         streams: int,
         generator: torch.Generator,
         linear: LinearFactory = nn.Linear,
+        precision: Precision = "float32",
     ) -> None:
         super().__init__()
-        self._precision = config.precision
+        self._precision = precision
         self.value_body = ImageBody(
-            spec.observation_shape, config.embedding, generator, precision=config.precision
+            spec.observation_shape, config.embedding, generator, precision=precision
         )
         width = self.value_body.width
         outputs = distribution_for(spec.action_space).output_size

@@ -8,26 +8,26 @@ from rle.presets.tables import Settings, Tables
 
 ATARI_PPO: Settings = {
     "total_steps": 40_000_000,
-    "ppo.learning_rate": 1e-4,
-    "ppo.adam_epsilon": 1e-5,
+    "learner.learning_rate": 1e-4,
+    "learner.adam_epsilon": 1e-5,
     "environment.num_envs": 128,
-    "ppo.rollout_steps": 128,
-    "ppo.discount": 0.99,
-    "ppo.gae_lambda": 0.95,
-    "ppo.minibatches": 4,
-    "ppo.epochs": 4,
-    "ppo.clip": 0.1,
-    "ppo.entropy_coefficient": 0.01,
-    "ppo.value_coefficient": 0.5,
-    "ppo.max_gradient_norm": 0.5,
-    "ppo.normalise_advantages": True,
-    "ppo.clip_value_loss": True,
+    "learner.rollout_steps": 128,
+    "learner.discount": 0.99,
+    "learner.gae_lambda": 0.95,
+    "learner.minibatches": 4,
+    "learner.epochs": 4,
+    "learner.clip": 0.1,
+    "learner.entropy_coefficient": 0.01,
+    "learner.value_coefficient": 0.5,
+    "learner.max_gradient_norm": 0.5,
+    "learner.normalise_advantages": True,
+    "learner.clip_value_loss": True,
     # After it, policy and value have a layer of the same width each: (256, 448, 448, outputs).
     "network.embedding": (256, 448),
     "network.activation": "relu",
     "environment.full_action_space": True,
     # Not the paper's: they change the speed and not the numbers.
-    "ppo.micro_batch": 256,
+    "micro_batch": 256,
     "threads": 0,
     "checkpoint_every": 1_000_000,
 }
@@ -37,8 +37,8 @@ ATARI_RLE: Settings = {
     "rle.dimension": 16,
     "rle.law": "sphere",
     "rle.resample_every": 1280,
-    "ppo.learning_rate": 3e-4,
-    "ppo.discount": 0.999,
+    "learner.learning_rate": 3e-4,
+    "learner.discount": 0.999,
     "rle.discount": 0.99,
     "rle.feature_hidden": None,
     "rle.feature_update_rate": 0.005,
@@ -47,33 +47,33 @@ ATARI_RLE: Settings = {
     "rle.standardise": True,
     "rle.condition_on_bonus": True,
     "rle.scale_bonus": True,
-    "ppo.scale_reward": True,
+    "learner.scale_reward": True,
 }
 
 ATARI_RND: Settings = {
     "rnd.coefficient": 1.0,
-    "ppo.task_coefficient": 2.0,
+    "learner.task_coefficient": 2.0,
     "rnd.keep_fraction": 0.25,
     "rnd.warmup_rollouts": 50,
-    "ppo.discount": 0.999,
-    "ppo.entropy_coefficient": 0.001,
+    "learner.discount": 0.999,
+    "learner.entropy_coefficient": 0.001,
     "rnd.discount": 0.99,
     "rnd.predictor_hidden": (512, 512),
     "rnd.target_hidden": (),
     "rnd.outputs": 512,
-    "ppo.scale_reward": True,
+    "learner.scale_reward": True,
 }
 
 ATARI: Mapping[str, Settings] = {
     "none": {},
     "rle": ATARI_RLE,
     "rnd": ATARI_RND,
-    "noisy": {"noisy.initial_deviation": 0.017, "ppo.entropy_coefficient": 0.0},
-    "white-noise": {"white_noise.coefficient": 0.01, "ppo.scale_reward": True},
+    "noisy": {"noisy.initial_deviation": 0.017, "learner.entropy_coefficient": 0.0},
+    "white-noise": {"white_noise.coefficient": 0.01, "learner.scale_reward": True},
 }
 
 ATARI_RELEASED: Mapping[str, Settings] = {
-    "none": {"ppo.scale_reward": True},
+    "none": {"learner.scale_reward": True},
     "rle": {
         "rle.resample_every": 500,
         "rle.stagger": True,
@@ -81,7 +81,7 @@ ATARI_RELEASED: Mapping[str, Settings] = {
         "rle.feature_raw_pixels": True,
     },
     "rnd": {},
-    "noisy": {"ppo.scale_reward": True},
+    "noisy": {"learner.scale_reward": True},
     "white-noise": {},
 }
 """Where the published Atari scripts differ from the paper; they all play the game's own actions."""
@@ -91,10 +91,10 @@ DESKTOP_PPO: Settings = {
     "total_steps": 2_000_000,
     "environment.num_envs": 16,
     "environment.full_action_space": False,
-    "ppo.epochs": 1,
-    "ppo.minibatches": 16,
-    "ppo.learning_rate": 1e-3,
-    "ppo.anneal_learning_rate": True,
+    "learner.epochs": 1,
+    "learner.minibatches": 16,
+    "learner.learning_rate": 1e-3,
+    "learner.anneal_learning_rate": True,
     "threads": 1,
     "checkpoint_every": 100_000,
 }
@@ -102,8 +102,8 @@ DESKTOP_PPO: Settings = {
 
 DESKTOP: Mapping[str, Settings] = {
     "none": {},
-    "rle": {"ppo.learning_rate": 1e-3, "ppo.discount": 0.99},
-    "rnd": {"ppo.discount": 0.99, "rnd.warmup_rollouts": 10},
+    "rle": {"learner.learning_rate": 1e-3, "learner.discount": 0.99},
+    "rnd": {"learner.discount": 0.99, "rnd.warmup_rollouts": 10},
     "noisy": {},
     "white-noise": {},
 }

@@ -23,20 +23,20 @@ TASK_SIZES: Mapping[str, tuple[int, int]] = {
 HANDS = ("AllegroHand", "ShadowHand")
 
 CONTROL_PPO: Settings = {
-    "ppo.learning_rate": 0.0026,
-    "ppo.adam_epsilon": 1e-5,
-    "ppo.rollout_steps": 16,
-    "ppo.discount": 0.99,
-    "ppo.gae_lambda": 0.95,
-    "ppo.minibatches": 2,
-    "ppo.epochs": 4,
-    "ppo.clip": 0.2,
-    "ppo.entropy_coefficient": 0.0,
-    "ppo.value_coefficient": 2.0,
-    "ppo.max_gradient_norm": 1.0,
-    "ppo.normalise_advantages": True,
-    "ppo.clip_value_loss": False,
-    "ppo.reward_scale": 1.0,
+    "learner.learning_rate": 0.0026,
+    "learner.adam_epsilon": 1e-5,
+    "learner.rollout_steps": 16,
+    "learner.discount": 0.99,
+    "learner.gae_lambda": 0.95,
+    "learner.minibatches": 2,
+    "learner.epochs": 4,
+    "learner.clip": 0.2,
+    "learner.entropy_coefficient": 0.0,
+    "learner.value_coefficient": 2.0,
+    "learner.max_gradient_norm": 1.0,
+    "learner.normalise_advantages": True,
+    "learner.clip_value_loss": False,
+    "learner.reward_scale": 1.0,
     "network.policy_hidden": (256, 256, 256),
     "network.value_hidden": (256, 256, 256),
     "network.activation": "tanh",
@@ -48,10 +48,10 @@ CONTROL_PPO: Settings = {
 }
 
 CONTROL_HANDS: Settings = {
-    "ppo.rollout_steps": 8,
-    "ppo.minibatches": 4,
-    "ppo.epochs": 5,
-    "ppo.reward_scale": 0.01,
+    "learner.rollout_steps": 8,
+    "learner.minibatches": 4,
+    "learner.epochs": 5,
+    "learner.reward_scale": 0.01,
 }
 """PPO's rows for the hands, which RND shares: "For RLE, we use the same hyperparameters for each task."
 """
@@ -61,7 +61,7 @@ CONTROL_RLE: Settings = {
     "rle.coefficient": 0.01,
     "rle.dimension": 32,
     "rle.resample_every": 16,
-    "ppo.learning_rate": 1e-3,
+    "learner.learning_rate": 1e-3,
     "rle.feature_update_rate": 0.005,
     "rle.feature_update": "minibatch",
     "network.value_hidden": (512, 512, 256, 256),
@@ -74,7 +74,7 @@ CONTROL_RLE: Settings = {
     "rle.unit_norm": False,
     "rle.discount": 0.99,
     "rle.scale_bonus": True,
-    "ppo.scale_reward": True,
+    "learner.scale_reward": True,
 }
 
 CONTROL_RND: Settings = {
@@ -87,7 +87,7 @@ CONTROL_RND: Settings = {
     "rnd.target_hidden": (64, 64),
     "rnd.outputs": 256,
     "rnd.discount": 0.99,
-    "ppo.scale_reward": True,
+    "learner.scale_reward": True,
 }
 
 CONTROL_WHITE_NOISE: Settings = {
@@ -95,7 +95,7 @@ CONTROL_WHITE_NOISE: Settings = {
     # What RLE learns with, so that nothing but the bonus and its z makes the difference.
     **{
         key: CONTROL_RLE[key]
-        for key in ("ppo.learning_rate", "network.value_hidden", "ppo.scale_reward")
+        for key in ("learner.learning_rate", "network.value_hidden", "learner.scale_reward")
     },
 }
 
@@ -104,7 +104,7 @@ CONTROL: Mapping[str, Settings] = {
     "rle": CONTROL_RLE,
     "rnd": CONTROL_RND,
     # Not in the paper's table: Atari's.
-    "noisy": {"noisy.initial_deviation": 0.017, "ppo.entropy_coefficient": 0.0},
+    "noisy": {"noisy.initial_deviation": 0.017, "learner.entropy_coefficient": 0.0},
     "white-noise": CONTROL_WHITE_NOISE,
 }
 
@@ -117,7 +117,7 @@ CONTROL_ON_HANDS: Mapping[str, Settings] = {
 }
 
 # The hands' scale is declared in the scripts and never used.
-_REWARD_UNSCALED: Settings = {"ppo.reward_scale": 1.0}
+_REWARD_UNSCALED: Settings = {"learner.reward_scale": 1.0}
 
 CONTROL_RELEASED: Mapping[str, Settings] = {
     "none": _REWARD_UNSCALED,
@@ -125,7 +125,7 @@ CONTROL_RELEASED: Mapping[str, Settings] = {
         "rle.coefficient": 0.1,
         "rle.law": "normal",
         "rle.standardise": False,
-        "ppo.max_gradient_norm": 0.5,
+        "learner.max_gradient_norm": 0.5,
     },
     "rnd": _REWARD_UNSCALED,
     "noisy": _REWARD_UNSCALED,
@@ -143,22 +143,22 @@ DESKTOP_PPO: Settings = {
     "environment.num_envs": 16,
     "environment.normalise_observations": True,
     "environment.observation_clip": 10.0,
-    "ppo.learning_rate": 3e-4,
-    "ppo.anneal_learning_rate": True,
-    "ppo.adam_epsilon": 1e-5,
-    "ppo.rollout_steps": 128,
-    "ppo.discount": 0.99,
-    "ppo.gae_lambda": 0.95,
-    "ppo.minibatches": 16,
-    "ppo.epochs": 5,
-    "ppo.clip": 0.2,
-    "ppo.entropy_coefficient": 0.0,
-    "ppo.value_coefficient": 0.5,
-    "ppo.max_gradient_norm": 0.5,
-    "ppo.normalise_advantages": True,
-    "ppo.clip_value_loss": False,
-    "ppo.scale_reward": True,
-    "ppo.reward_clip": 10.0,
+    "learner.learning_rate": 3e-4,
+    "learner.anneal_learning_rate": True,
+    "learner.adam_epsilon": 1e-5,
+    "learner.rollout_steps": 128,
+    "learner.discount": 0.99,
+    "learner.gae_lambda": 0.95,
+    "learner.minibatches": 16,
+    "learner.epochs": 5,
+    "learner.clip": 0.2,
+    "learner.entropy_coefficient": 0.0,
+    "learner.value_coefficient": 0.5,
+    "learner.max_gradient_norm": 0.5,
+    "learner.normalise_advantages": True,
+    "learner.clip_value_loss": False,
+    "learner.scale_reward": True,
+    "learner.reward_clip": 10.0,
     "network.policy_hidden": (64, 64),
     "network.value_hidden": (64, 64),
     "network.activation": "tanh",
@@ -172,7 +172,7 @@ DESKTOP_PPO: Settings = {
 DESKTOP: Mapping[str, Settings] = {
     "none": {},
     "rle": {
-        "ppo.learning_rate": DESKTOP_PPO["ppo.learning_rate"],
+        "learner.learning_rate": DESKTOP_PPO["learner.learning_rate"],
         # PPO's, with which a third layer slows learning down; z joins before the last.
         "network.value_hidden": DESKTOP_PPO["network.value_hidden"],
         "network.value_backbone": 1,
@@ -181,14 +181,16 @@ DESKTOP: Mapping[str, Settings] = {
         "network.policy_latent_scale": 0.1,
         "rle.feature_hidden": None,
         # A rollout, as in the paper; with a z for a whole episode an ant learned half as much.
-        "rle.resample_every": DESKTOP_PPO["ppo.rollout_steps"],
+        "rle.resample_every": DESKTOP_PPO["learner.rollout_steps"],
         # What the paper's eight gradient steps of an iteration add up to, at 0.005 each.
         "rle.feature_update_rate": 0.04,
         "rle.feature_update": "iteration",
     },
     "rnd": {"rnd.value_coefficient": 0.5, "rnd.warmup_rollouts": 10},
     "noisy": {},
-    "white-noise": {key: DESKTOP_PPO[key] for key in ("ppo.learning_rate", "network.value_hidden")},
+    "white-noise": {
+        key: DESKTOP_PPO[key] for key in ("learner.learning_rate", "network.value_hidden")
+    },
 }
 
 

@@ -8,20 +8,20 @@ from rle.presets.tables import Settings
 
 FOURROOM_PPO: Settings = {
     "total_steps": 2_500_000,
-    "ppo.learning_rate": 1e-3,
-    "ppo.adam_epsilon": 1e-5,
+    "learner.learning_rate": 1e-3,
+    "learner.adam_epsilon": 1e-5,
     "environment.num_envs": 32,
-    "ppo.rollout_steps": 128,
-    "ppo.discount": 0.99,
-    "ppo.gae_lambda": 0.95,
-    "ppo.minibatches": 4,
-    "ppo.epochs": 4,
-    "ppo.clip": 0.2,
-    "ppo.entropy_coefficient": 0.01,
-    "ppo.value_coefficient": 0.5,
-    "ppo.max_gradient_norm": 0.5,
-    "ppo.normalise_advantages": True,
-    "ppo.clip_value_loss": True,
+    "learner.rollout_steps": 128,
+    "learner.discount": 0.99,
+    "learner.gae_lambda": 0.95,
+    "learner.minibatches": 4,
+    "learner.epochs": 4,
+    "learner.clip": 0.2,
+    "learner.entropy_coefficient": 0.01,
+    "learner.value_coefficient": 0.5,
+    "learner.max_gradient_norm": 0.5,
+    "learner.normalise_advantages": True,
+    "learner.clip_value_loss": True,
     "network.policy_hidden": (64, 64),
     "network.value_hidden": (64, 64),
     "network.activation": "tanh",
@@ -77,7 +77,7 @@ OTHER_PPO: Settings = {
     "environment.time_limit": None,
     "total_steps": 500_000,
     # Rewards of any size; all methods learn from the same.
-    "ppo.scale_reward": True,
+    "learner.scale_reward": True,
 }
 """Any other task: FourRoom's networks and batch, a starting point rather than a tuned one."""
 

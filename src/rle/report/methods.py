@@ -25,20 +25,14 @@ STRATEGY_LABELS = {
 }
 """What a strategy is called in figures; also the order in which methods are shown."""
 
-NOT_A_METHOD = frozenset(
-    {
-        "task",
-        "explore",
-        "seed",
-        "preset",  # what a preset changes is in the other settings
-        "device",
-        "threads",
-        "compile",
-        "checkpoint_every",
-        "tensorboard",
-    }
-)
-"""Settings that do not make another method of a run."""
+# What a preset changes is in the other settings.
+_NOT_A_METHOD = frozenset({"task", "explore", "seed", "preset"})
+
+
+def makes_a_method(setting: str) -> bool:
+    """Whether runs that differ in `setting` are of different methods; the machine's are not."""
+    return setting not in _NOT_A_METHOD and not setting.startswith("machine.")
+
 
 SETTING_LABELS = {
     "rle.dimension": "d",
@@ -51,7 +45,7 @@ SETTING_LABELS = {
     "rle.unit_norm": "unit norm",
     "rle.separate_streams": "separate value heads",
     "rle.discount": "bonus discount",
-    "ppo.scale_reward": "reward scaling",
+    "learner.scale_reward": "reward scaling",
 }
 """Short names of settings; the others are called by their own."""
 FOLLOWING = "rle.feature_update_rate"
@@ -72,9 +66,7 @@ class Method:
     @property
     def settings(self) -> dict[str, Any]:
         """What its runs have in common."""
-        return {
-            key: value for key, value in self.runs[0].settings.items() if key not in NOT_A_METHOD
-        }
+        return {key: value for key, value in self.runs[0].settings.items() if makes_a_method(key)}
 
     @property
     def steps(self) -> int:
@@ -138,9 +130,7 @@ def _split(explore: str, runs: list[RunRecord]) -> list[tuple[str, list[RunRecor
     one thing at a time, the unchanged method is then simply called by its name.
     """
     base = strategy_label(explore)
-    keys = list(
-        dict.fromkeys(key for run in runs for key in run.settings if key not in NOT_A_METHOD)
-    )
+    keys = list(dict.fromkeys(key for run in runs for key in run.settings if makes_a_method(key)))
     variants: dict[tuple[str, ...], list[RunRecord]] = {}
     for run in runs:
         variants.setdefault(tuple(repr(run.settings.get(key)) for key in keys), []).append(run)

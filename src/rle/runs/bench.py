@@ -103,7 +103,7 @@ def bench(
         # Studies run with the preset's own settings.
         rate = RecordedRate(round(measured[0].median, 1), round(measured[0].busy_cores, 2))
         record_rate(task, ours["rle"].preset, rate)
-    threads = ours["rle"].threads or cores()
+    threads = ours["rle"].machine.threads or cores()
     return _table(task, measured, threads, peer_missing=peer and not has_peer)
 
 

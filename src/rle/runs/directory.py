@@ -229,7 +229,7 @@ def describe_machine(config: RunConfig) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor_count": os.cpu_count(),
-        "device": config.device,
+        "device": config.machine.device,
         "threads": torch.get_num_threads(),
         "versions": versions,
         "git": _git_state(),

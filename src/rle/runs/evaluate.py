@@ -38,7 +38,7 @@ class Evaluation:
 
 def load_agent(run: RunDirectory, step: int | None = None) -> Trainer:
     """The agent as it stood at checkpoint `step` (the latest if None), not to be trained on."""
-    config = dataclasses.replace(run.config(), compile="off")
+    config = replace(run.config(), {"compile": "off"})
     trainer = Trainer(config)
     trainer.load_agent(run.load_checkpoint(step))
     return trainer
@@ -77,7 +77,8 @@ def _play(agent: Trainer, episodes: int, greedy: bool, seed: int) -> list[Episod
     config = agent.config
     num_envs = min(config.environment.num_envs, episodes)
     environment = dataclasses.replace(config.environment, num_envs=num_envs)
-    task = make_task(config.task, environment, agent.device)
+    threads = config.machine.engine_threads
+    task = make_task(config.task, environment, agent.device, engine_threads=threads)
     task.share_statistics(agent.task)
     strategy, network, distribution = agent.strategy, agent.network, agent.distribution
     strategy.reseed(derive_seed(seed, "evaluation"))
@@ -91,10 +92,10 @@ def _play(agent: Trainer, episodes: int, greedy: bool, seed: int) -> list[Episod
     per_env: list[list[Episode]] = [[] for _ in range(num_envs)]
     steps = 0
     while min(len(kept) for kept in per_env) < wanted:
-        if steps % config.ppo.rollout_steps == 0:
+        if steps % config.learner.rollout_steps == 0:
             strategy.begin_rollout(network)
-            strategy.draw(config.ppo.rollout_steps)
-            task.draw(config.ppo.rollout_steps)
+            strategy.draw(config.learner.rollout_steps)
+            task.draw(config.learner.rollout_steps)
         steps += 1
         noise = distribution.draw_noise((num_envs,), source).to(agent.device)
         output = network.policy(observation, strategy.network_input(strategy.latent()))
@@ -123,7 +124,8 @@ def trajectories(
     Environment i follows `latents[i]` `[count, L]` all the way; None for agents without latents.
     """
     config = replace(agent.config, {"environment.num_envs": count}).environment
-    task = make_task(agent.config.task, config, agent.device)
+    threads = agent.config.machine.engine_threads
+    task = make_task(agent.config.task, config, agent.device, engine_threads=threads)
     task.share_statistics(agent.task)
     if latents is not None and len(latents) != count:
         raise UsageError(f"{len(latents)} latents were given for {count} trajectories.")

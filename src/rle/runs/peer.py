@@ -34,10 +34,10 @@ class PeerContender:
     """The same batch sizes on the same environment, normalised alike; for vectors the same networks."""
 
     def __init__(self, config: RunConfig, warm_up: int) -> None:
-        torch.set_num_threads(config.threads or cores())
+        torch.set_num_threads(config.machine.threads or cores())
         environment = _environment(config)
         images = len(environment.observation_space.shape or ()) == 3
-        ppo, network = config.ppo, config.network
+        ppo, network = config.learner, config.network
         self._batch = config.batch_size
         self._agent = PPO(
             "CnnPolicy" if images else "MlpPolicy",
@@ -78,10 +78,10 @@ def _environment(config: RunConfig) -> VecEnv:
         environment,
         # What is encoded as zeros and ones is left as it is, as by ours.
         norm_obs=isinstance(environment.observation_space, spaces.Box),
-        norm_reward=config.ppo.scale_reward,
+        norm_reward=config.learner.scale_reward,
         clip_obs=config.environment.observation_clip,
-        clip_reward=config.ppo.reward_clip or np.inf,
-        gamma=config.ppo.discount,
+        clip_reward=config.learner.reward_clip or np.inf,
+        gamma=config.learner.discount,
     )
 
 
@@ -90,7 +90,12 @@ def _engine(config: RunConfig) -> VecEnv:
     if config.task in GYMNASIUM_IDS or config.task.startswith("gym/"):
         return make_vec_env(name, n_envs=config.environment.num_envs)
     plain = dataclasses.replace(config.environment, normalise_observations=False)
-    task = make_task(config.task, plain, torch.device("cpu"))
+    task = make_task(
+        config.task,
+        plain,
+        torch.device("cpu"),
+        engine_threads=config.machine.engine_threads,
+    )
     assert isinstance(task, EnvPoolTask)
     task.reset(config.seed)
     # Scores and lengths of episodes, which ours counts too; `make_vec_env` does it by itself.

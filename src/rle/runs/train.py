@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import threading
 import time
@@ -75,8 +74,8 @@ def train_config(
     Settings that differ from its preset, or were `given` by name, are refused where they do nothing.
     """
     # Decided once and recorded, so that a resumed run computes with the same kernels.
-    config = dataclasses.replace(config, compile="on" if should_compile(config) else "off")
-    if config.tensorboard:
+    config = replace(config, {"compile": "on" if should_compile(config) else "off"})
+    if config.machine.tensorboard:
         load_tensorboard()  # says what is missing before anything is written
     trainer = Trainer(config)
     config = trainer.config
@@ -107,9 +106,10 @@ def resume(path: Path | str, quiet: bool = False) -> RunDirectory:
 def _run(trainer: Trainer, run: RunDirectory, quiet: bool) -> None:
     """Iterate until the run is done or interrupted; checkpoint on the way and at the end."""
     config = trainer.config
-    logger = RunLogger(run, trainer.step, config.tensorboard)
+    logger = RunLogger(run, trainer.step, config.machine.tensorboard)
     label = f"{config.task} {config.explore} seed {config.seed}"
     display = progress_display(label, trainer.step, config.total_steps, quiet)
+    interval = config.machine.checkpoint_every
     started, first_step = time.monotonic(), trainer.step
     try:
         with _finish_iteration_on_interrupt() as interrupted:
@@ -119,7 +119,7 @@ def _run(trainer: Trainer, run: RunDirectory, quiet: bool) -> None:
                 metrics["seconds"] = round(time.monotonic() - started, 3)
                 logger.write(metrics, episodes, before, config.environment.num_envs)
                 display.update(trainer.step, metrics)
-                due = trainer.step // config.checkpoint_every > before // config.checkpoint_every
+                due = trainer.step // interval > before // interval
                 if due or trainer.done or interrupted.is_set():
                     run.save_checkpoint(
                         trainer.step, trainer.state_dict(), trainer.task.artefacts()

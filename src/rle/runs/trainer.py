@@ -51,14 +51,20 @@ class Trainer:
 
     def __init__(self, config: RunConfig, task: Task | None = None) -> None:
         """Build everything; `task` takes the place of the one that `config.task` names."""
-        if config.threads:
-            torch.set_num_threads(config.threads)
-        self.device = resolve_device(config.device)
-        self.task = task or make_task(config.task, config.environment, self.device)
+        machine = config.machine
+        if machine.threads:
+            torch.set_num_threads(machine.threads)
+        self.device = resolve_device(machine.device)
+        self.task = task or make_task(
+            config.task,
+            config.environment,
+            self.device,
+            engine_threads=machine.engine_threads,
+        )
         spec = self.task.spec
         if spec.is_image:
             # Recorded in config.json, so that a resumed run computes with the same numbers.
-            precision = resolved(config.network.precision, self.device)
+            precision = resolved(machine.precision, self.device)
             config = replace(config, {"precision": precision})
         self.config = config
         require(
@@ -84,20 +90,22 @@ class Trainer:
             heads,
             generator(config.seed, "networks"),
             self.strategy.linear,
+            config.machine.precision,
         ).to(self.device)
         compile = should_compile(config)
         self.learner = PPO(
             self.network,
             self.distribution,
             self.strategy,
-            config.ppo,
+            config.learner,
             spec.num_envs,
             config.seed,
             self.device,
             compile,
+            machine.micro_batch,
         )
         self.rollout = Rollout(
-            config.ppo.rollout_steps,
+            config.learner.rollout_steps,
             spec,
             self.distribution,
             self.strategy.latent_size,
@@ -140,7 +148,7 @@ class Trainer:
         source = generator(self.config.seed, "warm-up")
         self.task.reset(seed)
         spec = self.task.spec
-        steps = self.config.ppo.rollout_steps
+        steps = self.config.learner.rollout_steps
         for rollout in range(self.strategy.warmup_rollouts):
             seen: list[Tensor] = []
             self.task.draw(steps)
@@ -190,7 +198,7 @@ class Trainer:
     def collect(self) -> None:
         """Fill the rollout with T steps of every environment."""
         task, strategy, rollout = self.task, self.strategy, self.rollout
-        steps = self.config.ppo.rollout_steps
+        steps = self.config.learner.rollout_steps
         noise = self.distribution.draw_noise((steps, task.spec.num_envs), self._policy_generator)
         strategy.begin_rollout(self.network)
         rollout.begin()

@@ -110,7 +110,7 @@ def ppo_matched(task: str) -> Method:
     The paper gives RLE another learning rate and discount than PPO on some suites; this control tells
     their effect from RLE's.
     """
-    ppo = preset_config(task, "rle").ppo
+    ppo = preset_config(task, "rle").learner
     return Method(
         "ppo-matched",
         "none",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -21,7 +22,6 @@ from rle.errors import UsageError
 from rle.machine import SHARE, cores
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.train import resume, train_config
-from rle.settings import replace
 from rle.studies.catalogue import find_study
 from rle.studies.progress import study_display
 
@@ -68,7 +68,7 @@ def study(
 def _side_by_side(runs: dict[str, RunConfig]) -> int:
     """How many runs fit on the cores, given the threads that each asks for (0: all)."""
     available = cores()
-    widest = max(run.threads or available for run in runs.values())
+    widest = max(run.machine.threads or available for run in runs.values())
     return max(1, available // widest)
 
 
@@ -179,11 +179,8 @@ def _check_folder(runs: dict[str, RunConfig], out: Path) -> None:
         if not (out / folder / CONFIG).exists():
             continue
         found = RunDirectory.open(out / folder).config()
-        # Whether a run is compiled, and what precision "auto" is, is decided when it starts.
-        decided = {"compile": "auto"}
-        if config.network.precision == "auto":
-            decided["precision"] = "auto"
-        if replace(found, decided) != replace(config, decided):
+        # On another machine it is the same study.
+        if dataclasses.replace(found, machine=config.machine) != config:
             raise UsageError(
                 f"{out / folder} holds a run with other settings: choose another --out."
             )

@@ -58,7 +58,13 @@ def check_game(name: str) -> None:
 class AtariTask(EnvPoolTask):
     """N copies of one game; observations are the last four grey frames, bytes `[N, 4, 84, 84]`."""
 
-    def __init__(self, game: str, config: EnvironmentConfig, device: torch.device) -> None:
+    def __init__(
+        self,
+        game: str,
+        config: EnvironmentConfig,
+        device: torch.device,
+        engine_threads: int = 0,
+    ) -> None:
         check_game(game)
         limit = STEP_LIMIT if config.time_limit is None else config.time_limit
         options = {
@@ -66,7 +72,9 @@ class AtariTask(EnvPoolTask):
             "full_action_space": config.full_action_space,
             "max_episode_steps": limit,
         }
-        super().__init__(f"{game}-v5", config, device, "atari", options)
+        super().__init__(
+            f"{game}-v5", config, device, "atari", options, engine_threads=engine_threads
+        )
         self.spec = dataclasses.replace(self.spec, stacked_frames=STACK)
 
     def _record(

@@ -54,17 +54,27 @@ def check_control_name(name: str) -> None:
 
 
 def make_control_task(
-    name: str, config: EnvironmentConfig, device: torch.device, pictures: bool = False
+    name: str,
+    config: EnvironmentConfig,
+    device: torch.device,
+    pictures: bool = False,
+    engine_threads: int = 0,
 ) -> Task:
     """Build the task called `name`; actions are float32, as the task's `spec` bounds them."""
     check_control_name(name)
     if name != BALL_BALANCE:
         robot = ROBOTS[name]
         task = EnvPoolTask(
-            robot.env_id, config, device, "control", observed=robot.observed, pictures=pictures
+            robot.env_id,
+            config,
+            device,
+            "control",
+            observed=robot.observed,
+            pictures=pictures,
+            engine_threads=engine_threads,
         )
         task.steps_per_second = robot.steps_per_second
         return task
     limit = ballbalance.TIME_LIMIT if config.time_limit is None else config.time_limit
-    threads = config.engine_threads or cores()
+    threads = engine_threads or cores()
     return ballbalance.BallBalance(config.num_envs, limit, threads, device)

@@ -81,14 +81,14 @@ def check_envpool_id(env_id: str) -> None:
         )
 
 
-def _threads(config: EnvironmentConfig) -> dict[str, int]:
+def _threads(num_envs: int, engine_threads: int) -> dict[str, int]:
     """EnvPool's options that say how many threads step the environments, and on which cores.
 
     Where this process has the machine to itself, every thread keeps to a core of its own: woken anew at
     every step, two would otherwise often start on one core, and the other would wait.
     """
-    alone = config.engine_threads == 0 and cores() == os.cpu_count()
-    threads = min(config.engine_threads or cores(), config.num_envs)
+    alone = engine_threads == 0 and cores() == os.cpu_count()
+    threads = min(engine_threads or cores(), num_envs)
     return {"num_threads": threads, "thread_affinity_offset": 0 if alone else -1}
 
 
@@ -127,6 +127,7 @@ class EnvPoolTask(Task):
         options: Mapping[str, Any] | None = None,
         observed: Collection[str] = (),
         pictures: bool = False,
+        engine_threads: int = 0,
     ) -> None:
         self._envpool = load_envpool(extra)
         check_envpool_id(env_id)
@@ -134,7 +135,7 @@ class EnvPoolTask(Task):
         self._device = device
         self._options: dict[str, Any] = {
             "num_envs": config.num_envs,
-            **_threads(config),
+            **_threads(config.num_envs, engine_threads),
             **(options or {}),
         }
         self._time_limit = config.time_limit

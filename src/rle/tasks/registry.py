@@ -62,10 +62,21 @@ def check_task_name(name: str) -> None:
 
 
 def make_task(
-    name: str, config: EnvironmentConfig, device: torch.device, *, pictures: bool = False
+    name: str,
+    config: EnvironmentConfig,
+    device: torch.device,
+    *,
+    engine_threads: int = 0,
+    pictures: bool = False,
 ) -> Task:
-    """Build the task called `name`; with `pictures`, what its `picture` needs is loaded too."""
-    task = _engine(name, config, device, pictures)
+    """Build the task called `name`.
+
+    Args:
+        engine_threads: of a suite that steps its environments in threads; 0: one per core.
+        pictures: also load what the task's `picture` needs.
+
+    """
+    task = _engine(name, config, device, engine_threads, pictures)
     if config.normalise_observations:
         require(
             not task.spec.is_image,
@@ -76,7 +87,9 @@ def make_task(
     return task
 
 
-def _engine(name: str, config: EnvironmentConfig, device: torch.device, pictures: bool) -> Task:
+def _engine(
+    name: str, config: EnvironmentConfig, device: torch.device, engine_threads: int, pictures: bool
+) -> Task:
     check_task_name(name)
     if name in fourroom.VARIANTS:
         limit = fourroom.TIME_LIMIT if config.time_limit is None else config.time_limit
@@ -84,15 +97,23 @@ def _engine(name: str, config: EnvironmentConfig, device: torch.device, pictures
     if name.startswith(ATARI_PREFIX):
         from rle.tasks.atari import AtariTask
 
-        return AtariTask(name.removeprefix(ATARI_PREFIX), config, device)
+        return AtariTask(name.removeprefix(ATARI_PREFIX), config, device, engine_threads)
     if name.startswith(CONTROL_PREFIX):
         from rle.tasks.control import make_control_task
 
-        return make_control_task(name.removeprefix(CONTROL_PREFIX), config, device, pictures)
+        return make_control_task(
+            name.removeprefix(CONTROL_PREFIX), config, device, pictures, engine_threads
+        )
     if name.startswith(ENVPOOL_PREFIX):
         from rle.tasks.envpool import EnvPoolTask
 
-        return EnvPoolTask(name.removeprefix(ENVPOOL_PREFIX), config, device, pictures=pictures)
+        return EnvPoolTask(
+            name.removeprefix(ENVPOOL_PREFIX),
+            config,
+            device,
+            pictures=pictures,
+            engine_threads=engine_threads,
+        )
     from rle.tasks.gym import GymTask
 
     return GymTask(name.removeprefix(GYM_PREFIX), config, device, pictures)

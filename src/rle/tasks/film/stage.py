@@ -45,8 +45,8 @@ class FilmedTask(Filmed):
     """Any task that can draw itself, at the pace of its own world."""
 
     def __init__(self, name: str, config: EnvironmentConfig) -> None:
-        single = dataclasses.replace(config, num_envs=1, engine_threads=1)
-        self._task = make_task(name, single, torch.device("cpu"), pictures=True)
+        single = dataclasses.replace(config, num_envs=1)
+        self._task = make_task(name, single, torch.device("cpu"), engine_threads=1, pictures=True)
         rate = self._task.steps_per_second
         self._steps_per_picture = max(1, round(rate / MOST_PICTURES))
         self.frames_per_second = max(1, round(rate / self._steps_per_picture))
