@@ -13,7 +13,7 @@ from rle.studies.definitions import (
     ppo_matched,
     rle_with,
 )
-from rle.tasks.atari import GAMES
+from rle.tasks.suites.atari import GAMES
 
 STEPS = 40_000_000
 """Agent steps: 160 million frames."""

@@ -14,7 +14,7 @@ from rle.studies.definitions import (
     Study,
     rle_with,
 )
-from rle.tasks.control import TASKS
+from rle.tasks.suites.control import TASKS
 
 SEEDS = 5
 NINE = tuple(f"control/{name}" for name in TASKS)

@@ -11,6 +11,7 @@ from rle.tasks.base import (
     random_actions,
 )
 from rle.tasks.registry import check_task_name, make_task, task_names
+from rle.tasks.suite import Suite
 
 __all__ = [
     "ActionSpace",
@@ -18,6 +19,7 @@ __all__ = [
     "Discrete",
     "State",
     "Step",
+    "Suite",
     "Task",
     "TaskSpec",
     "check_task_name",
