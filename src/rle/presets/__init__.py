@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig
 from rle.errors import UsageError
+from rle.own import own_strategy
 from rle.presets.atari import atari_tables
 from rle.presets.control import control_tables
 from rle.presets.fourroom import FOURROOM, FOURROOM_PPO, GYM, GYM_PPO, OTHER_PPO
@@ -46,6 +47,7 @@ def preset_config(task: str, explore: str, preset: str | None = None, seed: int 
     """The published configuration of `explore` on `task`; None takes the task's default preset."""
     preset = preset or default_preset(task)
     strategies = explore.split("+")
+    own = [found for found in map(own_strategy, strategies) if found is not None]
     config = RunConfig(
         task=task,
         explore=explore,
@@ -55,10 +57,13 @@ def preset_config(task: str, explore: str, preset: str | None = None, seed: int 
         rnd=RNDConfig() if "rnd" in strategies else None,
         noisy=NoisyConfig() if "noisy" in strategies else None,
         white_noise=WhiteNoiseConfig() if "white-noise" in strategies else None,
+        own={found.section: found.defaults() for found in own} or None,
     )
     learner, tables = _tables(task, preset)
     config = replace(config, learner)
     for strategy in strategies:
         for table in tables:
             config = replace(config, table.get(strategy, {}))
+    for found in own:
+        config = replace(config, found.preset)
     return config
