@@ -170,7 +170,7 @@ class TestSettings:
 
 OWN = """
 from dataclasses import dataclass
-from rle.explore import Strategy, StrategyRecord
+from rle.explore import Strategy, Stream
 
 @dataclass(frozen=True)
 class Settings:
@@ -200,6 +200,17 @@ class Bare(Strategy):
 class Spaced(Strategy):
     name = "two words"
 
+class Flat(Strategy):
+    def __init__(self, config, settings, spec, device):
+        self.streams = (Stream("flat", 1.0, 0.9, 0.5, scale=False),)
+
+    def bonus(self, transitions):
+        return transitions.next_observation[:, 0]
+
+class Short(Strategy):
+    def __init__(self, config):
+        pass
+
 number = 3
 """
 
@@ -224,6 +235,7 @@ class TestFinding:
             ("Loose", "must be a frozen dataclass"),
             ("Bare", "the setting 'a' of mine:Bare has no default"),
             ("Spaced", "lower-case letters"),
+            ("Short", "calls mine:Short(config, settings, spec, device), which it does not allow"),
             ("number", "neither a StrategyRecord nor a subclass of Strategy"),
             ("TwoWord", "did you mean 'TwoWords'?"),
             ("", "give module:NAME"),
@@ -234,6 +246,13 @@ class TestFinding:
     ) -> None:
         assert main(["train", "fourroom", "--explore", f"mine:{name}"]) == 2
         assert message in capsys.readouterr().err
+
+    def test_a_bonus_of_the_wrong_shape_is_explained(self) -> None:
+        trainer = Trainer(small_config("mine:Flat"))
+        trainer.start()
+        shape = r"Flat pays bonuses of the shape \(128,\) .* return one of the shape \(128, 1\)"
+        with pytest.raises(UsageError, match=shape):
+            trainer.iterate()
 
     def test_one_twice_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["train", "fourroom", "--explore", "mine:TwoWords+mine:TwoWords"]) == 2

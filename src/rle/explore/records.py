@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,5 +44,12 @@ def record_of(own: OwnStrategy) -> StrategyRecord:
             f"explore names {own.path!r}, which is neither a StrategyRecord nor a subclass of Strategy: "
             "see docs/your-own.md."
         )
+    try:
+        inspect.signature(found).bind("config", "settings", "spec", "device")
+    except TypeError as error:
+        raise UsageError(
+            f"explore calls {own.path}(config, settings, spec, device), which it does not allow "
+            f"({error}): give it these parameters."
+        ) from error
     line = (found.__doc__ or own.path).strip().partition("\n")[0]
     return StrategyRecord(own.section.replace("_", "-"), line, found, own.settings, own.preset)
