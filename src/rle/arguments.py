@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import io
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import tyro
 
 from rle.checks import closest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.own import SOURCE, own_strategy
 from rle.settings import locate, shortest_name
 
 
@@ -38,17 +41,50 @@ def with_settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            return tyro.cli(
-                RunConfig,
+            complete = _with_own_sections(default)
+            given = tyro.cli(
+                type(complete),
                 prog="rle train TASK",
-                default=default,
+                default=complete,
                 args=arguments,
                 config=(tyro.conf.AvoidSubcommands, tyro.conf.FlagConversionOff),
             )
+            return _without_own_sections(given)
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
         raise UsageError(_one_sentence(complaint.getvalue())) from None
+
+
+def _with_own_sections(config: RunConfig) -> RunConfig:
+    """`config` with the settings of every strategy of the user's as a section like ours."""
+    sections = {}
+    for name, held in (config.own or {}).items():
+        strategy = own_strategy(str(held[SOURCE]))
+        settings = None if strategy is None else strategy.settings_from(held)
+        if settings is not None:
+            sections[name] = settings
+    if not sections:
+        return config
+    fields = [
+        (name, type(part), dataclasses.field(default=part)) for name, part in sections.items()
+    ]
+    kind = dataclasses.make_dataclass("RunConfig", fields, bases=(RunConfig,), frozen=True)
+    return kind(**_fields(config))
+
+
+def _without_own_sections(config: RunConfig) -> RunConfig:
+    """The inverse of `_with_own_sections`, with what has changed."""
+    own = {
+        name: {SOURCE: held[SOURCE]} | _fields(getattr(config, name, None))
+        for name, held in (config.own or {}).items()
+    }
+    ours = {field.name: getattr(config, field.name) for field in dataclasses.fields(RunConfig)}
+    return RunConfig(**(ours | {"own": own or None}))
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    return {} if part is None else {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
 
 
 def named(arguments: Sequence[str]) -> list[str]:

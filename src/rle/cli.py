@@ -24,7 +24,11 @@ def _train(arguments: Sequence[str]) -> None:
     """Train an agent: rle train TASK --explore STRATEGY [any setting]"""
     parser = _parser("train", "Train an agent; every setting below can be changed by name.")
     parser.add_argument("task", nargs="?", help="a task, see `rle list tasks`")
-    parser.add_argument("--explore", default="rle", help="a strategy, see `rle list strategies`")
+    parser.add_argument(
+        "--explore",
+        default="rle",
+        help="a strategy, see `rle list strategies`, or module:NAME of your own",
+    )
     parser.add_argument(
         "--preset",
         default=None,

@@ -6,6 +6,7 @@ live in `presets`; the defaults here are placeholders for programs that build a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -337,6 +338,9 @@ class RunConfig:
     rnd: RNDConfig | None = None
     noisy: NoisyConfig | None = None
     white_noise: WhiteNoiseConfig | None = None
+    own: Annotated[Mapping[str, Mapping[str, Any]] | None, _CHOSEN_BEFORE] = None
+    """Settings of strategies that are not part of this package, by their names, each with the
+    `module:NAME` it came from as `strategy`."""
 
     def __post_init__(self) -> None:
         require_choice("preset", self.preset, ("paper", "released", "desktop"))

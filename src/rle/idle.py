@@ -51,7 +51,8 @@ class Situation:
     @property
     def latent_is_seen(self) -> bool:
         """Whether policy and value see a z."""
-        return self.rle is not None and self.rle.condition
+        # A strategy that is not ours may show one too.
+        return bool(self.config.own) or (self.rle is not None and self.rle.condition)
 
     @property
     def summed(self) -> bool:
@@ -68,6 +69,7 @@ class Situation:
             self.summed or self.config.learner.task_coefficient > 0,
             self.rle is not None and self.rle.separate_streams,
             self.rnd is not None,
+            bool(self.config.own),
         ]
         return self.config.learner.normalise_advantages and sum(heads) < 2
 
@@ -223,6 +225,7 @@ OF_RND = (RND_PAYS,)
 APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "task": ALWAYS,
     "explore": ALWAYS,
+    "own": ALWAYS,
     "preset": ALWAYS,
     "seed": ALWAYS,
     "total_steps": ALWAYS,

@@ -12,10 +12,13 @@ from rle.aliases import SETTINGS
 from rle.checks import closest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.own import SOURCE, own_strategy
 from rle.values import fitting
 
 _BARE_SECTIONS = ("machine", "environment", "network", "learner")
 """Sections whose settings go by their bare names, as on the command line."""
+_OWN = "own"
+"""The section of strategies that are not part of this package, by their names."""
 
 
 def replace(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
@@ -24,15 +27,38 @@ def replace(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
     `rle.dimension` is the strategy's; `learning_rate` is found in its section by itself.
     """
     sections: dict[str, dict[str, Any]] = {}
+    own: dict[str, dict[str, Any]] = {}
     top: dict[str, Any] = {}
     for name, value in settings.items():
         *section, key = locate(config, name)
+        if section and section[0] == _OWN:
+            own.setdefault(section[1], {})[name] = value
+            continue
         kind = type(getattr(config, section[0]) if section else config)
         values = sections.setdefault(section[0], {}) if section else top
         values[key] = fitting(kind, key, value, name)
     for section_name, values in sections.items():
         top[section_name] = dataclasses.replace(getattr(config, section_name), **values)
+    if own:
+        top[_OWN] = dict(config.own or {}) | {
+            section: _with_own_settings(section, (config.own or {})[section], values)
+            for section, values in own.items()
+        }
     return dataclasses.replace(config, **top)
+
+
+def _with_own_settings(
+    section: str, held: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The section `held` of a user's strategy with the settings `given` by name, checked by it."""
+    strategy = own_strategy(str(held[SOURCE]))
+    assert strategy is not None
+    assert strategy.settings is not None
+    values = dict(held)
+    for name, value in given.items():
+        key = _path_of(name)[-1]
+        values[key] = fitting(strategy.settings, key, value, name)
+    return {SOURCE: strategy.path} | dataclasses.asdict(strategy.settings_from(values))
 
 
 def changed(before: RunConfig, after: RunConfig) -> dict[str, Any]:
@@ -41,6 +67,15 @@ def changed(before: RunConfig, after: RunConfig) -> dict[str, Any]:
     for name in _field_names(before):
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
+            continue
+        if name == _OWN:
+            for section, values in (new or {}).items():
+                held = (old or {}).get(section, {})
+                settings |= {
+                    f"{section}.{key}": value
+                    for key, value in values.items()
+                    if key != SOURCE and held.get(key) != value
+                }
             continue
         if not dataclasses.is_dataclass(old):
             settings[name] = new
@@ -52,7 +87,7 @@ def changed(before: RunConfig, after: RunConfig) -> dict[str, Any]:
 
 
 def locate(config: RunConfig, name: str) -> list[str]:
-    """The path of a setting's name: [field] or [section, field].
+    """The path of a setting's name: [field], [section, field] or ["own", strategy, field].
 
     A name is spelled as on the command line (`--rle.resample-every`), as in tables
     (`rle.resample_every`) or as in Python (`rle__resample_every`).
@@ -62,7 +97,7 @@ def locate(config: RunConfig, name: str) -> list[str]:
         len(path) == 1 or getattr(config, path[0], path) is not None,
         f"{name!r} is a setting of a strategy that --explore {config.explore} does not use.",
     )
-    for place in (path, *([section, *path] for section in _BARE_SECTIONS)):
+    for place in (path, *([section, *path] for section in (*_BARE_SECTIONS, _OWN))):
         if _is_there(config, place):
             return place
     # Looking for the nearest name takes long: only once there is something to complain about.
@@ -74,6 +109,9 @@ def _path_of(name: str) -> list[str]:
 
 
 def _is_there(node: Any, path: Sequence[str]) -> bool:
+    if path[0] == _OWN:
+        sections = node.own or {}
+        return len(path) == 3 and path[2] in sections.get(path[1], {}) and path[2] != SOURCE
     for key in path:
         if not dataclasses.is_dataclass(node) or key not in _field_names(node):
             return False
@@ -104,13 +142,22 @@ def _paths(config: RunConfig) -> Iterator[list[str]]:
     """Every setting there is, those of strategies that `config` does not use last."""
     hints = typing.get_type_hints(RunConfig)
     for top in sorted(_field_names(config), key=lambda top: getattr(config, top) is None):
+        if top == _OWN:
+            yield from (
+                [_OWN, section, key]
+                for section, values in (config.own or {}).items()
+                for key in values
+                if key != SOURCE
+            )
+            continue
         within = [[top, key] for kind in _sections(hints[top]) for key in _field_names(kind)]
         yield from within or [[top]]
 
 
 def shortest_name(path: Sequence[str]) -> str:
     """The name of the command line for a path of `locate`."""
-    return ".".join(path[1:] if path[0] in _BARE_SECTIONS else path).replace("_", "-")
+    bare = path[0] in (*_BARE_SECTIONS, _OWN)
+    return ".".join(path[1:] if bare else path).replace("_", "-")
 
 
 def _field_names(node: Any) -> list[str]:
@@ -164,7 +211,7 @@ def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(RunConfig)
     for field in dataclasses.fields(RunConfig):
         present = values.get(field.name)
-        if isinstance(present, Mapping):
+        if isinstance(present, Mapping) and field.name != _OWN:
             filled[field.name] = dataclasses.asdict(_section(hints[field.name])()) | dict(present)
         elif field.name not in values and field.default is not dataclasses.MISSING:
             filled[field.name] = field.default
@@ -183,6 +230,9 @@ def _convert(hint: Any, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(value)
     if isinstance(value, Mapping):
+        if not _sections(hint):
+            # Settings of a user's strategy: only that strategy knows their types.
+            return {key: _convert(None, part) for key, part in value.items()}
         return _build(_section(hint), value)
     return value
 

@@ -1,8 +1,8 @@
 """Who follows which z: the pure step by hand, and the object that keeps its state."""
 
-import pytest
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from rle.core import Latents, LatentState, stagger, start_latents, step_latents
 
@@ -96,9 +96,6 @@ class TestLatents:
 
 
 def test_the_step_can_be_traced_whole() -> None:
-    pytest.importorskip("torch.fx")
-    from torch.fx.experimental.proxy_tensor import make_fx
-
     def step(z: Tensor, countdown: Tensor, ended: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         state, switched = step_latents(LatentState(z, countdown), ended, real, FRESH, 7)
         return state.z, switched

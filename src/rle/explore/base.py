@@ -7,8 +7,9 @@ several at once are one (`Mixture`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -38,6 +39,12 @@ class Strategy:
     Shapes: N environments, L numbers of latent data, K bonus streams, B transitions.
     """
 
+    name: str = ""
+    """Of a subclass that is a record itself: what it is called; otherwise by its class."""
+    settings: type[Any] | None = None
+    """The same: a frozen dataclass of its settings, every field with a default."""
+    preset: Mapping[str, Any] = {}
+    """The same: settings of the whole run that it starts from, by dotted name."""
     streams: tuple[Stream, ...] = ()
     """The K bonus streams. One with coefficient 0 is left out: nothing of it may reach the agent."""
     latent_size: int = 0

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from rle.config import NoisyConfig, RunConfig
-from rle.errors import UsageError
 from rle.explore.base import Strategy
+from rle.explore.records import StrategyRecord
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.noisy import NoisyLinear
 from rle.randomness import generator, generator_state, restore_generator
@@ -64,9 +64,13 @@ def noisy_layers(network: ActorCritic) -> list[NoisyLinear]:
     return [module for module in network.modules() if isinstance(module, NoisyLinear)]
 
 
-def build_noisy(config: RunConfig, spec: TaskSpec, device: torch.device) -> NoisyNet:
+def build_noisy(
+    config: RunConfig, settings: NoisyConfig, spec: TaskSpec, device: torch.device
+) -> NoisyNet:
     """NoisyNet as `config` asks for it."""
-    settings = config.noisy
-    if settings is None:
-        raise UsageError("explore is 'noisy' but the configuration has no noisy settings.")
     return NoisyNet(settings, config.seed)
+
+
+RECORD = StrategyRecord(
+    "noisy", "NoisyNet: learned noise on the weights of the last layers", build_noisy, NoisyConfig
+)

@@ -1,6 +1,8 @@
-"""Strategy names and what builds them."""
+"""Strategy names and what builds them: those of this package, and those that users bring."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -8,46 +10,41 @@ from rle.aliases import STRATEGIES
 from rle.checks import nearest
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.explore import mixture, noisy, none, random_actions, rle, rnd, white_noise
 from rle.explore.base import Strategy
-from rle.explore.mixture import Mixture
-from rle.explore.noisy import build_noisy
-from rle.explore.none import NoExploration
-from rle.explore.random_actions import build_random_actions
-from rle.explore.rle import build_rle
-from rle.explore.rnd import build_rnd
-from rle.explore.white_noise import build_white_noise
+from rle.explore.records import StrategyRecord, record_of
+from rle.own import SOURCE, installed_strategies, own_strategy
 from rle.tasks.base import TaskSpec
 
-_BUILDERS = {
-    "none": lambda config, spec, device: NoExploration(),
-    "rle": build_rle,
-    "rnd": build_rnd,
-    "noisy": build_noisy,
-    "white-noise": build_white_noise,
-    "random": build_random_actions,
+RECORDS: dict[str, StrategyRecord] = {
+    module.RECORD.name: module.RECORD
+    for module in (none, rle, rnd, noisy, white_noise, random_actions)
 }
 
 
 def strategy_names() -> dict[str, str]:
-    """Every strategy with one line about it."""
-    return {
-        "none": "plain PPO: the policy's own randomness",
-        "rle": "Random Latent Exploration: a bonus φ(s')·z for a random z that policy and value see",
-        "rnd": "Random Network Distillation: a bonus where a fixed random network is hard to predict",
-        "noisy": "NoisyNet: learned noise on the weights of the last layers",
-        "white-noise": "N(0, 1) added to every reward: RLE without state or latent",
-        "random": "uniformly random actions, nothing learned: what chance alone explores",
+    """Every strategy with one line about it, those of installed packages last."""
+    ours = {record.name: record.description for record in RECORDS.values()}
+    return ours | {
+        name: f"from {path}" for name, path in installed_strategies().items() if name not in ours
     }
+
+
+def find_record(part: str) -> StrategyRecord:
+    """The record of a strategy: of this package, an installed one, or the user's `module:NAME`."""
+    if part in RECORDS:
+        return RECORDS[part]
+    own = own_strategy(part)
+    if own is not None:
+        return record_of(own)
+    meant = STRATEGIES.get(part.lower(), part)
+    raise UsageError(f"there is no strategy {part!r}: {nearest(meant, strategy_names())}")
 
 
 def check_strategy_name(name: str) -> None:
     """Raise `UsageError` with the nearest name unless `name` is a strategy or a mixture `a+b`."""
-    parts = name.split("+")
-    for part in parts:
-        if part not in _BUILDERS:
-            meant = STRATEGIES.get(part.lower(), part)
-            raise UsageError(f"there is no strategy {part!r}: {nearest(meant, _BUILDERS)}")
-    if len(parts) > 1 and (len(set(parts)) < len(parts) or {"none", "random"} & set(parts)):
+    names = [find_record(part).name for part in name.split("+")]
+    if len(names) > 1 and (len(set(names)) < len(names) or {"none", "random"} & set(names)):
         raise UsageError(
             f"the mixture {name!r} must name different strategies other than none and random."
         )
@@ -55,8 +52,32 @@ def check_strategy_name(name: str) -> None:
 
 def make_strategy(config: RunConfig, spec: TaskSpec, device: torch.device) -> Strategy:
     """Build the strategy, or the mixture `a+b`, that `config.explore` names."""
-    check_strategy_name(config.explore)
-    parts: dict[str, Strategy] = {
-        name: _BUILDERS[name](config, spec, device) for name in config.explore.split("+")
-    }
-    return Mixture(parts) if len(parts) > 1 else parts[config.explore]
+    sources = [_source(config, part) for part in config.explore.split("+")]
+    check_strategy_name("+".join(sources))
+    parts: dict[str, Strategy] = {}
+    for part in sources:
+        record = find_record(part)
+        parts[record.name] = record.build(config, _settings(config, part, record), spec, device)
+    return mixture.Mixture(parts) if len(parts) > 1 else next(iter(parts.values()))
+
+
+def _source(config: RunConfig, part: str) -> str:
+    """Where `part` comes from: an installed strategy may have gone by the name it had then."""
+    if part in RECORDS or ":" in part:
+        return part
+    held = (config.own or {}).get(part.replace("-", "_"), {})
+    return str(held.get(SOURCE, part))
+
+
+def _settings(config: RunConfig, part: str, record: StrategyRecord) -> Any:
+    """The strategy's own settings; None if it has none."""
+    section = record.name.replace("-", "_")
+    own = None if part in RECORDS else own_strategy(part)
+    if own is not None:
+        return own.settings_from((config.own or {}).get(section, {}))
+    settings = getattr(config, section, None)
+    if record.settings is not None and settings is None:
+        raise UsageError(
+            f"explore is {record.name!r} but the configuration has no {record.name} settings."
+        )
+    return settings

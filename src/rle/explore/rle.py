@@ -18,6 +18,7 @@ from rle.core.moments import RunningMoments
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.explore.latents import latent_law, load_function
+from rle.explore.records import StrategyRecord
 from rle.explore.transitions import Transitions
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.images import UNIT_SCALE, ImageBody
@@ -239,11 +240,10 @@ class RandomLatentExploration(Strategy):
         self._generator = restore_generator(state["generator"])
 
 
-def build_rle(config: RunConfig, spec: TaskSpec, device: torch.device) -> RandomLatentExploration:
+def build_rle(
+    config: RunConfig, settings: RLEConfig, spec: TaskSpec, device: torch.device
+) -> RandomLatentExploration:
     """RLE as `config` asks for it."""
-    settings = config.rle
-    if settings is None:
-        raise UsageError("explore is 'rle' but the configuration has no rle settings.")
     features: nn.Module
     network = config.network
     source = generator(config.seed, "features")
@@ -291,3 +291,11 @@ def _own_features(settings: RLEConfig, spec: TaskSpec, seed: int) -> nn.Module:
             f"instead of (2, {settings.dimension})."
         )
     return features
+
+
+RECORD = StrategyRecord(
+    "rle",
+    "Random Latent Exploration: a bonus φ(s')·z for a random z that policy and value see",
+    build_rle,
+    RLEConfig,
+)

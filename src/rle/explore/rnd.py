@@ -13,8 +13,8 @@ from torch.nn import functional
 
 from rle.config import RNDConfig, RunConfig
 from rle.core.moments import RunningMoments
-from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
+from rle.explore.records import StrategyRecord
 from rle.explore.transitions import Transitions
 from rle.nets.images import ImageBody, ImageHead
 from rle.nets.layers import Head
@@ -145,11 +145,10 @@ class RandomNetworkDistillation(Strategy):
         self._generator = restore_generator(state["generator"])
 
 
-def build_rnd(config: RunConfig, spec: TaskSpec, device: torch.device) -> RandomNetworkDistillation:
+def build_rnd(
+    config: RunConfig, settings: RNDConfig, spec: TaskSpec, device: torch.device
+) -> RandomNetworkDistillation:
     """RND as `config` asks for it."""
-    settings = config.rnd
-    if settings is None:
-        raise UsageError("explore is 'rnd' but the configuration has no rnd settings.")
     shape = spec.observation_shape
     if spec.is_image:
         # What is new is in the newest frame; the frames before it were judged when they were new.
@@ -168,3 +167,11 @@ def build_rnd(config: RunConfig, spec: TaskSpec, device: torch.device) -> Random
 
     target, predictor = network(settings.target_hidden), network(settings.predictor_hidden)
     return RandomNetworkDistillation(settings, predictor, target, shape, config.seed, device)
+
+
+RECORD = StrategyRecord(
+    "rnd",
+    "Random Network Distillation: a bonus where a fixed random network is hard to predict",
+    build_rnd,
+    RNDConfig,
+)

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from rle.config import RunConfig, WhiteNoiseConfig
-from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
+from rle.explore.records import StrategyRecord
 from rle.explore.transitions import Transitions
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State, TaskSpec
@@ -45,11 +45,16 @@ class WhiteNoise(Strategy):
         self._generator = restore_generator(state["generator"])
 
 
-def build_white_noise(config: RunConfig, spec: TaskSpec, device: torch.device) -> WhiteNoise:
+def build_white_noise(
+    config: RunConfig, settings: WhiteNoiseConfig, spec: TaskSpec, device: torch.device
+) -> WhiteNoise:
     """WhiteNoise as `config` asks for it."""
-    settings = config.white_noise
-    if settings is None:
-        raise UsageError(
-            "explore is 'white-noise' but the configuration has no white-noise settings."
-        )
     return WhiteNoise(settings, config.learner.discount, config.seed)
+
+
+RECORD = StrategyRecord(
+    "white-noise",
+    "N(0, 1) added to every reward: RLE without state or latent",
+    build_white_noise,
+    WhiteNoiseConfig,
+)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from rle.checks import require
 from rle.config import PPOConfig
 from rle.core.returns import advantages
 from rle.core.scaling import RewardScaler
@@ -45,6 +46,19 @@ class Batch(NamedTuple):
 
 def _flat_gradient(loss: Tensor, parameters: Sequence[nn.Parameter]) -> Tensor:
     return torch.cat([part.reshape(-1) for part in torch.autograd.grad(loss, parameters)])
+
+
+def _asked(strategy: Strategy, transitions: Transitions) -> Tensor:
+    """The strategy's bonuses `[B, K]` of transitions that it then takes in."""
+    bonus = strategy.bonus(transitions)
+    expected = (len(transitions), len(strategy.streams))
+    require(
+        tuple(bonus.shape) == expected,
+        f"{type(strategy).__name__} pays bonuses of the shape {tuple(bonus.shape)} for {expected[0]} "
+        f"transitions and {expected[1]} streams: return one of the shape {expected}.",
+    )
+    strategy.observe(transitions)
+    return bonus
 
 
 STATISTICS = ("policy_loss", "entropy", "approximate_kl", "clip_fraction", "gradient_norm")
@@ -204,18 +218,14 @@ class PPO:
         elif not strategy.streams:
             bonus = rollout.reward.new_zeros(rollout.reward.numel(), 0)
         elif real is None and self._micro_batch is None:
-            transitions = rollout.transitions()
-            bonus = strategy.bonus(transitions)
-            strategy.observe(transitions)
+            bonus = _asked(strategy, rollout.transitions())
         else:
             index = torch.arange(rollout.reward.numel(), device=rollout.reward.device)
             bonus = rollout.reward.new_zeros(len(index), len(strategy.streams))
             if real is not None:
                 index = index[real.flatten()]
             for part in self._pieces(index):
-                transitions = rollout.transitions(part)
-                bonus[part] = strategy.bonus(transitions)
-                strategy.observe(transitions)
+                bonus[part] = _asked(strategy, rollout.transitions(part))
         strategy.after_rollout()
         return bonus.unflatten(0, rollout.reward.shape)
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig
 from rle.errors import UsageError
+from rle.own import own_strategy
 from rle.presets.atari import ATARI_PRESETS
 from rle.presets.control import CONTROL_PRESETS
 from rle.presets.fourroom import FOURROOM_PRESETS, GYM_PRESETS, OTHER_PRESETS
@@ -66,6 +67,7 @@ def preset_config(task: str, explore: str, preset: str | None = None, seed: int 
     """The published configuration of `explore` on `task`; None takes the task's default preset."""
     preset = preset or default_preset(task)
     strategies = explore.split("+")
+    own = [found for found in map(own_strategy, strategies) if found is not None]
     config = RunConfig(
         task=task,
         explore=explore,
@@ -75,10 +77,14 @@ def preset_config(task: str, explore: str, preset: str | None = None, seed: int 
         rnd=RNDConfig() if "rnd" in strategies else None,
         noisy=NoisyConfig() if "noisy" in strategies else None,
         white_noise=WhiteNoiseConfig() if "white-noise" in strategies else None,
+        own={found.section: found.defaults() for found in own} or None,
     )
     learner, tables = _tables(task, preset)
     config = replace(config, learner)
     for strategy in strategies:
         for table in tables:
             config = replace(config, table.get(strategy, {}))
-    return replace(config, _own_settings(task, config))
+    config = replace(config, _own_settings(task, config))
+    for found in own:
+        config = replace(config, found.preset)
+    return config

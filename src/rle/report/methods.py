@@ -161,7 +161,8 @@ def _split(explore: str, runs: list[RunRecord]) -> list[tuple[str, list[RunRecor
 
 def _preset_settings(runs: list[RunRecord]) -> dict[str, Any]:
     """The settings of the runs' preset; none if they have several, or one this version lacks."""
-    if len({run.settings.get("preset") for run in runs}) > 1:
+    if len({run.settings.get("preset") for run in runs}) > 1 or ":" in runs[0].explore:
+        # To read about a strategy of the user's, its module is not needed.
         return {}
     try:
         config = preset_config(runs[0].task, runs[0].explore, runs[0].settings.get("preset"))

@@ -38,7 +38,7 @@ def train(
 
     Args:
         task: a task name, see `rle list tasks`.
-        explore: a strategy, see `rle list strategies`.
+        explore: a strategy, see `rle list strategies`, or `module:NAME` of your own.
         preset: `paper`, `released` or `desktop`; None: `paper`, and `desktop` on control/ tasks.
         out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
         settings: any setting by name; `__` stands for the dot (`rle__dimension=8`). One that would do
@@ -60,7 +60,8 @@ def train(
 
 def default_out(config: RunConfig) -> Path:
     """Where a run goes if nobody says."""
-    return Path("runs") / f"{config.task.replace('/', '-')}-{config.explore}-seed{config.seed}"
+    explore = config.explore.replace(":", "-")
+    return Path("runs") / f"{config.task.replace('/', '-')}-{explore}-seed{config.seed}"
 
 
 def train_config(
