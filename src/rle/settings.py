@@ -182,7 +182,7 @@ def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
 def _convert(hint: Any, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and _sections(hint):
         return _build(_section(hint), value)
     return value
 
