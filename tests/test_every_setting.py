@@ -23,7 +23,7 @@ from rle.presets import preset_config
 from rle.runs.train import train_config
 from rle.runs.trainer import Trainer, resolve_device
 from rle.settings import replace, shortest_name
-from rle.studies.catalogue import STUDIES
+from rle.studies import STUDIES
 from rle.tasks.base import Continuous, Discrete, TaskSpec
 from rle.tasks.registry import make_task
 
