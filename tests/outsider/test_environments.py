@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 import rle
 from rle.cli import main
@@ -19,6 +21,7 @@ from rle.presets import preset_config
 from rle.runs.directory import RunDirectory
 from rle.settings import from_dict, replace, to_dict
 from rle.tasks.base import Task
+from rle.tasks.film import filmed
 from rle.tasks.gym import GymTask, VectorTask
 from rle.tasks.registry import make_task
 from tests.outsider import makers, wrappers
@@ -229,6 +232,40 @@ def _interrupted(run: RunDirectory, path: Path) -> None:
 
 def _measured(run: RunDirectory) -> list[dict[str, Any]]:
     return [{k: v for k, v in line.items() if k != "seconds"} for line in run.metrics()]
+
+
+def test_a_named_run_refuses_another_environment(tmp_path: Path) -> None:
+    small = SMALL | {"time_limit": 5}
+    run = rle.train("gym/CartPole-v1", "none", out=tmp_path / "run", **small)
+    with pytest.raises(UsageError, match="the run is on gym/CartPole-v1, and what is handed over"):
+        rle.eval(run.path, env=makers.counting)
+
+
+def test_a_film_shows_one_environment() -> None:
+    with pytest.raises(UsageError, match="has 3 environments whatever is asked for"):
+        filmed(f"{MAKERS}:vector_of_three", EnvironmentConfig(num_envs=1))
+
+
+class Forgetful(VectorEnv):
+    """Ends every episode at once, and does not say how it looked at its end."""
+
+    num_envs = 2
+    metadata: ClassVar = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    single_observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+    single_action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return np.zeros((2, 1)), {}
+
+    def step(self, actions: Any) -> Any:
+        return np.zeros((2, 1)), [1.0, 1.0], [True, True], [False, False], {}
+
+
+def test_a_vector_must_give_the_last_observation() -> None:
+    task = VectorTask("gym/<Forgetful>", Forgetful(), CPU)
+    task.reset(0)
+    with pytest.raises(UsageError, match="put it into info under final_obs"):
+        task.step(torch.zeros(2, dtype=torch.int64))
 
 
 def test_what_is_no_task_is_refused() -> None:

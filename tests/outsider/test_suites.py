@@ -15,6 +15,7 @@ from rle.cli import main
 from rle.errors import UsageError
 from rle.modules import installed
 from rle.presets import default_preset, preset_config
+from rle.runs.bench import _peer_plays
 from rle.runs.directory import RunDirectory
 from rle.tasks import check_task_name, make_task, task_names
 from tests.test_quick_start import rle_command
@@ -72,6 +73,27 @@ def test_its_settings_are_the_preset_where_it_has_any(suite: str) -> None:
     assert default_preset(f"{suite}/long") == "paper"
     with pytest.raises(UsageError, match="'desktop' is for control/ and atari/ tasks"):
         preset_config(f"{suite}/long", "rle", "desktop")
+
+
+def test_a_mistake_in_its_settings_is_said_to_be_there(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (tmp_path / "strange_suite.py").read_text()
+    (tmp_path / "wrong_suite.py").write_text(text.replace("policy_hidden", "polcy_hidden"))
+    with pytest.raises(
+        UsageError, match=r"settings of the suite of .*'polcy_hidden'.*policy_hidden"
+    ):
+        preset_config("wrong_suite:SUITE/long", "rle")
+
+
+def test_the_peer_plays_what_it_can(suite: str) -> None:
+    for task, plays in (
+        ("fourroom", True),
+        ("gym/CartPole-v1", True),
+        (f"{suite}/long", False),
+        ("gym/tests.outsider.makers:counting", False),
+    ):
+        assert _peer_plays(preset_config(task, "none")) is plays, task
 
 
 def test_it_takes_the_settings_it_says(

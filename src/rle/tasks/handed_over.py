@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import gymnasium
-import torch
-from gymnasium.vector import VectorEnv
+from typing import TYPE_CHECKING, Any
 
 from rle.checks import require
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.modules import path_of
 from rle.tasks.base import Task
-from rle.tasks.gym.task import task_made_by
-from rle.tasks.gym.vector import VectorTask, require_single_settings_unused
 from rle.tasks.registry import as_shown
+
+if TYPE_CHECKING:
+    import torch
 
 
 def name_of(env: Any) -> str:
@@ -27,7 +24,9 @@ def name_of(env: Any) -> str:
         return env
     if isinstance(env, Task):
         return f"task/<{type(env).__name__}>"
-    if isinstance(env, VectorEnv):
+    import gymnasium
+
+    if isinstance(env, gymnasium.vector.VectorEnv):
         return f"gym/<{type(env).__name__}>"
     if not callable(env) or isinstance(env, gymnasium.Env):
         raise UsageError(
@@ -47,15 +46,29 @@ def size_of(env: Any) -> int | None:
     """How many environments it has; None if as many as are wanted can be made."""
     if isinstance(env, Task):
         return env.spec.num_envs
+    if isinstance(env, str):
+        return None
+    from gymnasium.vector import VectorEnv
+
     return env.num_envs if isinstance(env, VectorEnv) else None
 
 
-def handed_over(env: Any, name: str, config: EnvironmentConfig, device: torch.device) -> Task:
-    """The task called `name` that `env` is."""
+def require_same(env: Any, name: str) -> None:
+    """Raise `UsageError` unless `env` is what a run directory calls `name`."""
     require(
         name_of(env) == name,
         f"the run is on {name}, and what is handed over is {name_of(env)}: hand over the same.",
     )
+
+
+def handed_over(env: Any, name: str, config: EnvironmentConfig, device: torch.device) -> Task:
+    """The task called `name` that `env` is."""
+    from gymnasium.vector import VectorEnv
+
+    from rle.tasks.gym.task import task_made_by
+    from rle.tasks.gym.vector import VectorTask, require_single_settings_unused
+
+    task: Task
     if isinstance(env, Task):
         require(
             config.time_limit is None,

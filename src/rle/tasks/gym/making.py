@@ -22,9 +22,7 @@ Maker = Callable[..., Any]
 """Called with the task's `env_kwargs`, it returns a Gymnasium environment, or a vector of them."""
 
 
-def vector_by_id(
-    env_id: str, config: EnvironmentConfig, pictures: bool
-) -> SyncVectorEnv[Any, Any, Any]:
+def vector_by_id(env_id: str, config: EnvironmentConfig, pictures: bool) -> SyncVectorEnv[Any, Any]:
     """N environments of an id that Gymnasium knows."""
     options: dict[str, Any] = dict(config.env_kwargs)
     if config.time_limit is not None:
@@ -47,7 +45,7 @@ def vector_by_id(
 
 def vector_of_made(
     first: Environment, make: Maker, task: str, config: EnvironmentConfig, pictures: bool
-) -> SyncVectorEnv[Any, Any, Any]:
+) -> SyncVectorEnv[Any, Any]:
     """N environments made by `make`, the `first` of which it has made already."""
     made: list[Environment] = []
 

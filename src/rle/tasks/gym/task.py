@@ -52,7 +52,7 @@ def task_made_by(
 class GymTask(VectorTask):
     """N copies of a Gymnasium environment, stepped in this process one after the other."""
 
-    _vector: SyncVectorEnv[Any, Any, Any]
+    _vector: SyncVectorEnv[Any, Any]
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class GymTask(VectorTask):
         config: EnvironmentConfig,
         device: str | torch.device,
         pictures: bool = False,
-        vector: SyncVectorEnv[Any, Any, Any] | None = None,
+        vector: SyncVectorEnv[Any, Any] | None = None,
     ) -> None:
         """Make the environments by their id, unless they are given as a `vector` of `Rewindable`."""
         if vector is None:

@@ -67,6 +67,7 @@ class VectorTask(Task):
     def step(self, action: Tensor) -> Step:
         observed, reward, terminated, truncated, info = self._vector.step(self._playable(action))
         self._steps += 1
+        reward, terminated, truncated = map(np.asarray, (reward, terminated, truncated))
         skipped = self._no_transition
         ended = terminated | truncated
         # In next-step mode the call after an episode's end ignores its action and only resets. What
@@ -74,8 +75,13 @@ class VectorTask(Task):
         self._no_transition = ended if self._next_step else np.zeros_like(ended)
         observation = next_observation = self._rows(observed)
         if not self._next_step and ended.any():
+            require(
+                "final_obs" in info,
+                f"{self._name} resets in the same step and does not give the last observation of an "
+                "episode: put it into info under final_obs, as Gymnasium does.",
+            )
             next_observation = observation.clone()
-            for index in np.flatnonzero(ended):
+            for index in np.flatnonzero(ended).tolist():
                 next_observation[index] = self._row(_entry(info["final_obs"], index))
         real = None
         if skipped.any():
