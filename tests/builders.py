@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from rle.config import RunConfig
+from rle.explore.transitions import Transitions
 from rle.presets import preset_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace
@@ -39,6 +41,13 @@ def small_config(
     for part in explore.split("+"):
         config = replace(config, SMALL_STRATEGY.get(part, {}))
     return replace(config, {name.replace("__", "."): value for name, value in settings.items()})
+
+
+def into(next_observation: Tensor, latent: Tensor | None = None) -> Transitions:
+    """Transitions of which only the end matters."""
+    rows = len(next_observation)
+    nowhere = torch.full_like(next_observation, 0)
+    return Transitions(nowhere, torch.zeros(rows, dtype=torch.int64), next_observation, latent)
 
 
 def trained_an_iteration(config: RunConfig) -> Trainer:

@@ -11,7 +11,7 @@ from rle.explore.mixture import Mixture
 from rle.explore.registry import check_strategy_name, make_strategy, strategy_names
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Discrete, TaskSpec
-from tests.builders import small_config
+from tests.builders import into, small_config
 
 SPEC = TaskSpec(8, (2,), torch.float32, Discrete(4))
 CPU = torch.device("cpu")
@@ -32,12 +32,16 @@ def test_the_strategy_that_does_nothing() -> None:
     assert type(layer) is torch.nn.Linear
     assert layer.weight.shape == (3, 2)
     for question in (
-        lambda: strategy.bonus(torch.zeros(1, 2), None),
-        lambda: strategy.auxiliary_rows(torch.arange(2), 2),
-        lambda: strategy.auxiliary_loss(torch.zeros(1, 2)),
+        lambda: strategy.bonus(into(torch.zeros(1, 2))),
+        lambda: strategy.auxiliary_loss(into(torch.zeros(1, 2))),
     ):
         with pytest.raises(NotImplementedError):
             question()
+    assert strategy.trained() == ()
+    # Of four real transitions in a minibatch of ten, some are taken more than once.
+    assert strategy.auxiliary_rows(torch.arange(4), 10).tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
+    chosen = torch.arange(3)
+    assert strategy.action(chosen) is chosen
 
 
 def stream(explore: str, **settings: object) -> Stream:

@@ -12,6 +12,7 @@ from rle.explore.registry import make_strategy
 from rle.presets import preset_config
 from rle.settings import replace
 from rle.tasks.base import Discrete, TaskSpec
+from tests.builders import into
 
 # Four frames of two channels each, as small as the convolutions allow.
 SPEC = TaskSpec(2, (8, 36, 36), torch.uint8, Discrete(3), stacked_frames=4)
@@ -52,7 +53,7 @@ def test_rnd_compares_whitened_newest_frames() -> None:
     """Leaky convolutions, and neither network sees the older frames or a scale."""
     sizes = {"rnd__predictor_hidden": (20, 16), "rnd__target_hidden": (12,), "rnd__outputs": 5}
     strategy = strategy_on_images("rnd", **sizes)
-    strategy.warm_up(0, IMAGES)
+    strategy.warm_up(0, into(IMAGES))
     newest = IMAGES[:, 6:].double()
     mean, deviation = newest.mean(0).float(), newest.std(0, correction=0).float()
     whitened = ((newest.float() - mean) / (deviation + 1e-8)).clip(-5, 5)
@@ -64,5 +65,5 @@ def test_rnd_compares_whitened_newest_frames() -> None:
     prediction, target = answers
     assert prediction.shape == (3, 5)
     expected = (prediction - target).square().sum(-1) / 2
-    found = strategy.bonus(IMAGES, None)
+    found = strategy.bonus(into(IMAGES))
     torch.testing.assert_close(found[:, 0], expected, rtol=1e-3, atol=1e-3)

@@ -9,7 +9,7 @@ from rle.explore.registry import check_strategy_name
 from rle.explore.rnd import prediction_error
 from rle.nets.noisy import NoisyLinear
 from rle.runs.trainer import Trainer
-from tests.builders import small_config
+from tests.builders import into, small_config
 
 
 def started(explore: str, **settings: object) -> Trainer:
@@ -36,10 +36,10 @@ class TestRND:
     def test_bonus_falls_where_the_agent_has_been(self) -> None:
         trainer = started("rnd", task="fourroom", learning_rate=1e-2)
         start = torch.tensor([[1.0, 1.0]])
-        before = float(trainer.strategy.bonus(start, None))
+        before = float(trainer.strategy.bonus(into(start)))
         for _ in range(20):
             trainer.iterate()
-        assert float(trainer.strategy.bonus(start, None)) < 0.2 * before
+        assert float(trainer.strategy.bonus(into(start))) < 0.2 * before
 
     def test_whitening_is_clipped_and_warmed_up(self) -> None:
         trainer = started("rnd", rnd__warmup_rollouts=3, task="fourroom")
@@ -84,7 +84,7 @@ class TestRND:
         predicted = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
         strategy._predictor = lambda seen: predicted
         strategy._target = lambda seen: torch.tensor([[0.0, 4.0], [0.0, 4.0]])
-        loss = strategy.auxiliary_loss(torch.zeros(2, 2))
+        loss = strategy.auxiliary_loss(into(torch.zeros(2, 2)))
         assert float(loss.detach()) == 3.5
         # The derivative of each square, 2 · difference, over 4 numbers.
         (gradient,) = torch.autograd.grad(loss, predicted)
@@ -107,7 +107,9 @@ class TestRND:
         trainer.strategy.auxiliary_rows = lambda index, size: (
             rows.append(choose(index, size)) or rows[-1]
         )
-        trainer.strategy.auxiliary_loss = lambda where: seen.append(where) or loss(where)
+        trainer.strategy.auxiliary_loss = lambda made: (
+            seen.append(made.next_observation) or loss(made)
+        )
         trainer.learner.update(batch, trainer.rollout, trainer.strategy)
         expected = torch.stack(led_to).flatten(0, 1)[torch.cat(rows)]
         assert torch.equal(torch.cat(seen), expected)
@@ -155,7 +157,7 @@ class TestNoisyNet:
 class TestWhiteNoise:
     def test_is_standard_normal_and_joins_the_task_reward(self) -> None:
         strategy = started("white-noise").strategy
-        noise = strategy.bonus(torch.zeros(50_000, 2), None)
+        noise = strategy.bonus(into(torch.zeros(50_000, 2)))
         assert float(noise.mean()) == pytest.approx(0, abs=0.025)
         assert float(noise.std()) == pytest.approx(1, abs=0.02)
         assert not strategy.streams[0].separate

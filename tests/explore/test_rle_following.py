@@ -12,7 +12,7 @@ from rle.explore.rle import RandomLatentExploration
 from rle.randomness import generator
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Discrete, Step, TaskSpec
-from tests.builders import small_config
+from tests.builders import into, small_config
 
 D = 4
 
@@ -171,21 +171,34 @@ def test_the_reward_map_has_a_row_for_every_z_and_a_column_for_every_place() -> 
     torch.testing.assert_close(strategy.reward_map(places, latents), latents @ features.T)
 
 
-def test_looking_at_a_bonus_changes_no_statistics_until_the_rollout_is_over() -> None:
+def test_looking_at_a_bonus_changes_nothing() -> None:
     strategy = strategy_of(rle__standardise=True)
-    before = (
-        strategy.random_reward.mean.clone(),
-        strategy.random_reward.deviation.clone(),
-        float(strategy.random_reward.moments.count),
-    )
-    where, z = torch.rand(9, 2), torch.randn(9, D)
-    first = strategy.bonus(where, z)
-    assert torch.equal(strategy.bonus(where, z), first)
-    assert torch.equal(strategy.random_reward.mean, before[0])
-    assert torch.equal(strategy.random_reward.deviation, before[1])
+    statistics = strategy.random_reward
+    before, count = statistics.mean.clone(), float(statistics.moments.count)
+    made = into(torch.rand(9, 2), torch.randn(9, D))
+    first = strategy.bonus(made)
+    assert torch.equal(strategy.bonus(made), first)
     strategy.after_rollout()
-    assert float(strategy.random_reward.moments.count) == before[2] + 18
-    assert not torch.equal(strategy.random_reward.mean, before[0])
+    assert float(statistics.moments.count) == count
+    assert torch.equal(statistics.mean, before)
+
+
+@pytest.mark.parametrize("asked_before", [False, True])
+def test_what_is_observed_is_used_once_the_rollout_is_over(asked_before: bool) -> None:
+    strategy = strategy_of(rle__standardise=True)
+    statistics = strategy.random_reward
+    before, count = statistics.mean.clone(), float(statistics.moments.count)
+    made = into(torch.rand(9, 2), torch.randn(9, D))
+    if asked_before:
+        strategy.bonus(into(torch.rand(9, 2), torch.randn(9, D)))
+    strategy.observe(made)
+    assert torch.equal(statistics.mean, before)
+    strategy.after_rollout()
+    assert float(statistics.moments.count) == count + 9
+    with torch.no_grad():
+        seen = strategy.features(made.next_observation).double()
+    expected = (count * before.double() + seen.sum(0)) / (count + 9)
+    torch.testing.assert_close(statistics.mean, expected.float())
 
 
 def test_what_is_not_unit_norm_is_not_divided() -> None:
@@ -193,7 +206,7 @@ def test_what_is_not_unit_norm_is_not_divided() -> None:
     where, z = torch.rand(9, 2), torch.randn(9, D)
     with torch.no_grad():
         expected = (strategy.features(where) * z).sum(-1, keepdim=True)
-    torch.testing.assert_close(strategy.bonus(where, z), expected)
+    torch.testing.assert_close(strategy.bonus(into(where, z)), expected)
 
 
 def test_without_conditioning_the_networks_get_nothing() -> None:

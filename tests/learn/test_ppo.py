@@ -137,9 +137,9 @@ def test_micro_batches_leave_the_minibatch_as_it_is(explore: str, masked: bool) 
         if masked:
             batch = batch._replace(mask=torch.arange(len(batch.advantage)) % 3 > 0)
         index = torch.arange(0, 64, 2)
-        auxiliary = None
-        if trainer.strategy.auxiliary is not None:
-            auxiliary = trainer.rollout.next_observation_at(torch.arange(20))
+        auxiliary = tuple(
+            trainer.rollout.transitions(torch.arange(20)) for _ in trainer.strategy.trained()
+        )
         results.append((*trainer.learner._gradient(batch, index, auxiliary), metrics))
     (gradient, statistics, metrics), (in_parts, other_statistics, other_metrics) = results
     torch.testing.assert_close(gradient, in_parts, rtol=1e-4, atol=1e-7)

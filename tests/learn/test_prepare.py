@@ -55,7 +55,8 @@ def bonuses_of_rle(strategy, history: History) -> Tensor:
     rows = []
     for moment in history.moments:
         features = strategy.features(moment.step.next_observation)
-        features = (features - strategy._mean) / strategy._deviation
+        statistics = strategy.random_reward
+        features = (features - statistics.mean) / statistics.deviation
         features = features / features.square().sum(-1, keepdim=True).sqrt()
         rows.append((features * moment.latent[:, :d]).sum(-1))
     return torch.stack(rows)

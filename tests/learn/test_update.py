@@ -7,7 +7,7 @@ from torch import Tensor
 from rle.learn.ppo import Batch
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Continuous, State, Step, Task, TaskSpec
-from tests.builders import small_config
+from tests.builders import into, small_config
 
 SETTINGS = {
     "task": "gym/CartPole-v1",
@@ -72,9 +72,10 @@ def test_gradient_is_that_of_the_loss_written_out(explore: str, micro_batch: int
     loss, value_losses = written_out(
         trainer, batch, index, (0.7,) if explore == "none" else (0.7, 0.3)
     )
-    where = None
+    for_auxiliaries = ()
     if explore == "rnd":
         where = batch.observation[:11]
+        for_auxiliaries = (into(where),)
         strategy = trainer.strategy
         seen = ((where - strategy._mean) / (strategy._deviation + 1e-8)).clip(-5, 5)
         error = (strategy._predictor(seen) - strategy._target(seen)).square().mean()
@@ -84,7 +85,7 @@ def test_gradient_is_that_of_the_loss_written_out(explore: str, micro_batch: int
         *(trainer.strategy._predictor.parameters() if explore == "rnd" else ()),
     ]
     expected = torch.cat([part.flatten() for part in torch.autograd.grad(loss, parameters)])
-    gradient, statistics = trainer.learner._gradient(batch, torch.tensor(index), where)
+    gradient, statistics = trainer.learner._gradient(batch, torch.tensor(index), for_auxiliaries)
     torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5)
     heads = len(value_losses)
     torch.testing.assert_close(statistics[:heads], torch.stack(value_losses), rtol=1e-4, atol=1e-5)

@@ -14,7 +14,7 @@ from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace
 from rle.tasks.suites.atari import GAMES
-from tests.builders import trained_an_iteration
+from tests.builders import into, trained_an_iteration
 
 METHODS = ("none", "rle", "rnd", "noisy")
 SMALL: dict[str, Any] = {
@@ -91,9 +91,9 @@ def test_rnd_sees_the_newest_frame_alone() -> None:
     older[:, :3] = 0
     newer = first.clone()
     newer[:, 3] = 0
-    bonus = strategy.bonus(first, None)
-    torch.testing.assert_close(strategy.bonus(older, None), bonus)
-    assert not torch.allclose(strategy.bonus(newer, None), bonus)
+    bonus = strategy.bonus(into(first))
+    torch.testing.assert_close(strategy.bonus(into(older)), bonus)
+    assert not torch.allclose(strategy.bonus(into(newer)), bonus)
     trainer.task.close()
 
 
@@ -142,10 +142,7 @@ def test_bonuses_paid_on_the_way_are_those_computed_afterwards() -> None:
     strategy, rollout = trainer.strategy, trainer.rollout
     paid = strategy.paid()
     assert paid is not None
-    transitions = torch.arange(rollout.reward.numel())
-    afterwards = strategy.bonus(
-        rollout.next_observation_at(transitions), rollout.latent[:-1].flatten(0, 1)
-    )
+    afterwards = strategy.bonus(rollout.transitions(torch.arange(rollout.reward.numel())))
     torch.testing.assert_close(paid.flatten(0, 1), afterwards, rtol=1e-4, atol=1e-5)
     trainer.task.close()
 

@@ -8,9 +8,11 @@ several at once are one (`Mixture`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
+from rle.explore.transitions import FIELDS, Transitions
 from rle.nets.actor_critic import ActorCritic
 from rle.tasks.base import State, Step
 
@@ -44,6 +46,8 @@ class Strategy:
     """How much of that the networks see."""
     auxiliary: nn.Module | None = None
     """What the strategy trains beside the agent, with the agent's optimiser (RND: the predictor)."""
+    auxiliary_fields: tuple[str, ...] = FIELDS
+    """What `auxiliary_loss` reads of its transitions: nothing else is gathered for it."""
     warmup_rollouts: int = 0
     """Rollouts of random actions shown to `warm_up` before training; they count as training steps."""
     learns: bool = True
@@ -78,35 +82,43 @@ class Strategy:
         """Go on to the next step; returns bool `[N, K]`: which bonus returns end here (None: none)."""
         return None
 
-    def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
-        """Unscaled bonuses `[B, K]` of transitions into `next_observation` taken under `latent`.
+    def bonus(self, transitions: Transitions) -> Tensor:
+        """Unscaled bonuses `[B, K]`; changes nothing that a later bonus depends on.
 
         Only asked of strategies with streams; a rollout may come in several pieces.
         """
         raise NotImplementedError
 
+    def observe(self, transitions: Transitions) -> None:
+        """Take transitions into statistics; called once for all that `bonus` was asked about."""
+
     def paid(self) -> Tensor | None:
         """Unscaled bonuses `[T, N, K]` of the rollout, if they were all computed on the way.
 
-        Where it is None, `bonus` is asked. Rows that are not real may hold anything.
+        Where it is None, `bonus` and `observe` are called. Rows that are not real may hold anything.
         """
         return None
 
-    def warm_up(self, rollout: int, next_observation: Tensor) -> None:
-        """Take in observations `[B, ...]` of random actions; a rollout may come in several pieces."""
+    def warm_up(self, rollout: int, transitions: Transitions) -> None:
+        """Take in transitions of random actions; a rollout may come in several pieces."""
 
     def after_rollout(self) -> None:
-        """All bonuses of the rollout are computed."""
+        """All bonuses of the rollout are computed: use the new statistics from here on."""
+
+    def trained(self) -> tuple[Trained, ...]:
+        """Everything with an auxiliary module; of a mixture, several."""
+        return () if self.auxiliary is None else (Trained(self, 0, self.latent_size),)
 
     def auxiliary_rows(self, index: Tensor, size: int) -> Tensor:
         """Which of a minibatch's real transitions the auxiliary module is trained on, `[b]`.
 
-        b must depend on nothing but `size`, the minibatch's size, so that the step can be compiled.
+        b must depend on nothing but `size`, the minibatch's size, so that the step can be compiled. By
+        default all of them, some twice if not all of the minibatch is real.
         """
-        raise NotImplementedError
+        return index.repeat(-(-size // len(index)))[:size]
 
-    def auxiliary_loss(self, next_observation: Tensor) -> Tensor:
-        """The auxiliary module's loss, a scalar, on true next observations `[b, ...]`."""
+    def auxiliary_loss(self, transitions: Transitions) -> Tensor:
+        """The auxiliary module's loss on b transitions, a scalar: the mean over them."""
         raise NotImplementedError
 
     def after_minibatch(self, network: ActorCritic) -> None:
@@ -134,3 +146,13 @@ class Strategy:
 
     def load_state_dict(self, state: State) -> None:
         """Go on from a state of `state_dict`."""
+
+
+class Trained(NamedTuple):
+    """A strategy that trains something beside the agent, and what it sees of the latent."""
+
+    strategy: Strategy
+    first: int
+    """The first of its columns."""
+    last: int
+    """The column after its last one."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 
-from rle.explore.base import Strategy
+from rle.errors import UsageError
+from rle.explore.base import Strategy, Trained
 from rle.explore.rle import RandomLatentExploration
+from rle.explore.transitions import Transitions
 from rle.nets.actor_critic import ActorCritic
 from rle.tasks.base import State, Step
 
@@ -23,21 +26,66 @@ class Mixture(Strategy):
         self.latent_size = sum(part.latent_size for part in everyone)
         self.input_size = sum(part.input_size for part in everyone)
         self.warmup_rollouts = max(part.warmup_rollouts for part in everyone)
-        # Only one part can train something beside the agent; of today's strategies only RND does.
-        self._trained = next((part for part in everyone if part.auxiliary is not None), None)
-        self.auxiliary = None if self._trained is None else self._trained.auxiliary
-        self._noisy = next(
-            (part for part in everyone if type(part).linear is not Strategy.linear), None
-        )
+        modules = [part.auxiliary for part in everyone if part.auxiliary is not None]
+        self.auxiliary = nn.ModuleList(modules) if modules else None
+        self._noisy = self._only("linear", "give the networks layers of their own")
+        self._acting = self._only("action", "choose the action")
+        self._refuse_double_names()
+        self._split: tuple[Transitions, list[Transitions]] | None = None
+        """What was asked about last, as each part sees it: the same object, so that parts remember."""
+
+    def _only(self, method: str, does: str) -> Strategy | None:
+        """The one part with a `method` of its own."""
+        found = {
+            name: part
+            for name, part in self.parts.items()
+            if getattr(type(part), method) is not getattr(Strategy, method)
+        }
+        if len(found) > 1:
+            raise UsageError(
+                f"{' and '.join(found)} both {does}, which a mixture cannot combine: leave one out."
+            )
+        return next(iter(found.values()), None)
+
+    def _refuse_double_names(self) -> None:
+        names = [stream.name for stream in self.streams]
+        double = next((name for name in names if names.count(name) > 1), None)
+        if double is not None:
+            raise UsageError(
+                f"two parts of the mixture {'+'.join(self.parts)} pay a bonus called {double!r}: give "
+                "the streams different names."
+            )
+        idle = next((name for name, part in self.parts.items() if not part.learns), None)
+        if idle is not None:
+            raise UsageError(
+                f"{idle} learns nothing, which a mixture cannot combine with strategies that do: "
+                "train it by itself."
+            )
 
     def _latents_of_parts(self, latent: Tensor | None) -> list[Tensor | None]:
         if latent is None:
             return [None] * len(self.parts)
         return list(latent.split([part.latent_size for part in self.parts.values()], -1))
 
+    def _columns(self) -> list[tuple[int, int]]:
+        """First and last + 1 of each part's columns of the latent."""
+        last = list(itertools.accumulate(part.latent_size for part in self.parts.values()))
+        return list(zip([0, *last[:-1]], last, strict=True))
+
+    def _transitions_of_parts(self, transitions: Transitions) -> list[Transitions]:
+        if self._split is None or self._split[0] is not transitions:
+            self._split = (
+                transitions,
+                [transitions.columns(first, last) for first, last in self._columns()],
+            )
+        return self._split[1]
+
     def linear(self, inputs: int, outputs: int) -> nn.Linear:
         part = self._noisy
         return super().linear(inputs, outputs) if part is None else part.linear(inputs, outputs)
+
+    def action(self, chosen: Tensor) -> Tensor:
+        return chosen if self._acting is None else self._acting.action(chosen)
 
     def start(self, network: ActorCritic) -> None:
         for part in self.parts.values():
@@ -69,28 +117,34 @@ class Mixture(Strategy):
             cuts.append(none if cut is None else cut[:, :streams])
         return torch.cat(cuts, -1)
 
-    def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
-        pairs = zip(self.parts.values(), self._latents_of_parts(latent), strict=True)
-        bonuses = [part.bonus(next_observation, own) for part, own in pairs if part.streams]
-        return torch.cat(bonuses, -1)
+    def bonus(self, transitions: Transitions) -> Tensor:
+        pairs = zip(self.parts.values(), self._transitions_of_parts(transitions), strict=True)
+        return torch.cat([part.bonus(own) for part, own in pairs if part.streams], -1)
 
-    def warm_up(self, rollout: int, next_observation: Tensor) -> None:
+    def observe(self, transitions: Transitions) -> None:
+        pairs = zip(self.parts.values(), self._transitions_of_parts(transitions), strict=True)
+        for part, own in pairs:
+            if part.streams:
+                part.observe(own)
+        self._split = None
+
+    def warm_up(self, rollout: int, transitions: Transitions) -> None:
         for part in self.parts.values():
             # Each part sees as many rollouts as it would alone.
             if rollout < part.warmup_rollouts:
-                part.warm_up(rollout, next_observation)
+                part.warm_up(rollout, transitions)
 
     def after_rollout(self) -> None:
         for part in self.parts.values():
             part.after_rollout()
 
-    def auxiliary_rows(self, index: Tensor, size: int) -> Tensor:
-        assert self._trained is not None
-        return self._trained.auxiliary_rows(index, size)
-
-    def auxiliary_loss(self, next_observation: Tensor) -> Tensor:
-        assert self._trained is not None
-        return self._trained.auxiliary_loss(next_observation)
+    def trained(self) -> tuple[Trained, ...]:
+        pairs = zip(self.parts.values(), self._columns(), strict=True)
+        return tuple(
+            Trained(part, first, last)
+            for part, (first, last) in pairs
+            if part.auxiliary is not None
+        )
 
     def after_minibatch(self, network: ActorCritic) -> None:
         for part in self.parts.values():
@@ -113,9 +167,17 @@ class Mixture(Strategy):
             part.evaluate(greedy)
 
     def metrics(self) -> dict[str, float]:
-        return {
-            name: value for part in self.parts.values() for name, value in part.metrics().items()
-        }
+        found: dict[str, float] = {}
+        for name, part in self.parts.items():
+            measured = part.metrics()
+            double = next((key for key in measured if key in found), None)
+            if double is not None:
+                raise UsageError(
+                    f"{name} measures {double!r}, and so does another part of the mixture: give its "
+                    "metrics names of their own."
+                )
+            found |= measured
+        return found
 
     def state_dict(self) -> State:
         return {name: part.state_dict() for name, part in self.parts.items()}

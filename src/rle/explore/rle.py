@@ -18,6 +18,7 @@ from rle.core.moments import RunningMoments
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.explore.latents import latent_law, load_function
+from rle.explore.transitions import Transitions
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.images import UNIT_SCALE, ImageBody
 from rle.nets.layers import MLP
@@ -71,6 +72,8 @@ class RandomLatentExploration(Strategy):
         self._pinned: Tensor | None = None
         self._on_the_way: list[tuple[Tensor, Tensor | None, Tensor]] = []
         """Features, which of them are real, and F of the rollout's steps, where the policy sees F."""
+        self._described: tuple[Transitions, Tensor] | None = None
+        """What `bonus` was asked about last, and its features: `observe` need not run φ again."""
         self._initial_features = self._feature_vector()
         self._time = 0
 
@@ -141,11 +144,21 @@ class RandomLatentExploration(Strategy):
         return self.random_reward.reward(features, z)[..., None]
 
     @torch.no_grad()
-    def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
-        assert latent is not None
-        features = self.features(next_observation)
+    def bonus(self, transitions: Transitions) -> Tensor:
+        assert transitions.latent is not None
+        features = self.features(transitions.next_observation)
+        self._described = transitions, features
+        return self._reward_of_features(features, transitions.latent)
+
+    @torch.no_grad()
+    def observe(self, transitions: Transitions) -> None:
+        described, features = self._described or (None, None)
+        if features is None or described is not transitions:
+            features = self.features(transitions.next_observation)
         self.random_reward.observe(features)
-        return self._reward_of_features(features, latent)
+        self._described = None
+        # They are the same as those on the way.
+        self._on_the_way.clear()
 
     def begin_rollout(self, network: ActorCritic) -> None:
         self._on_the_way.clear()
@@ -153,17 +166,19 @@ class RandomLatentExploration(Strategy):
     def paid(self) -> Tensor | None:
         if not (self._on_the_way and self.streams):
             return None
-        for features, real, _ in self._on_the_way:
-            self.random_reward.observe(features, real)
         return torch.stack([earned for _, _, earned in self._on_the_way])
 
     @torch.no_grad()
-    def warm_up(self, rollout: int, next_observation: Tensor) -> None:
-        self.random_reward.observe(self.features(next_observation))
-        self.after_rollout()
+    def warm_up(self, rollout: int, transitions: Transitions) -> None:
+        self.random_reward.observe(self.features(transitions.next_observation))
+        self.random_reward.commit()
 
     def after_rollout(self) -> None:
         # Statistics change between rollouts only, as in Algorithm 2: within one, F is one function.
+        if self.streams:
+            for features, real, _ in self._on_the_way:
+                self.random_reward.observe(features, real)
+        self._on_the_way.clear()
         self.random_reward.commit()
 
     def after_minibatch(self, network: ActorCritic) -> None:

@@ -15,6 +15,7 @@ from rle.config import RNDConfig, RunConfig
 from rle.core.moments import RunningMoments
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
+from rle.explore.transitions import Transitions
 from rle.nets.images import ImageBody, ImageHead
 from rle.nets.layers import Head
 from rle.randomness import generator, generator_state, restore_generator
@@ -31,6 +32,8 @@ def prediction_error(prediction: Tensor, target: Tensor) -> Tensor:
 
 class RandomNetworkDistillation(Strategy):
     """A trained predictor, a fixed target, and whitened observations for both."""
+
+    auxiliary_fields = ("next_observation",)
 
     def __init__(
         self,
@@ -63,6 +66,8 @@ class RandomNetworkDistillation(Strategy):
         self._mean = torch.zeros(observation_shape, device=device)
         self._deviation = torch.ones(observation_shape, device=device)
         self._generator = generator(seed, "rnd")
+        self._judged: tuple[Transitions, Tensor] | None = None
+        """What `bonus` was asked about last, and its errors: `observe` need not predict again."""
         self._errors: list[Tensor] = []
         self._mean_error = 0.0
 
@@ -75,16 +80,22 @@ class RandomNetworkDistillation(Strategy):
         return whitened.clamp(-self.config.observation_clip, self.config.observation_clip)
 
     @torch.no_grad()
-    def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
-        newest = self._newest(next_observation)
-        self._seen.update(newest)
-        whitened = self._whiten(newest)
+    def bonus(self, transitions: Transitions) -> Tensor:
+        whitened = self._whiten(self._newest(transitions.next_observation))
         error = prediction_error(self._predictor(whitened), self._target(whitened))
-        self._errors.append(error)
+        self._judged = transitions, error
         return error[:, None]
 
-    def warm_up(self, rollout: int, next_observation: Tensor) -> None:
-        self._seen.update(self._newest(next_observation))
+    def observe(self, transitions: Transitions) -> None:
+        self._seen.update(self._newest(transitions.next_observation))
+        judged, error = self._judged or (None, None)
+        if error is None or judged is not transitions:
+            error = self.bonus(transitions)[:, 0]
+        self._errors.append(error)
+        self._judged = None
+
+    def warm_up(self, rollout: int, transitions: Transitions) -> None:
+        self._seen.update(self._newest(transitions.next_observation))
         self.after_rollout()
 
     def after_rollout(self) -> None:
@@ -105,9 +116,9 @@ class RandomNetworkDistillation(Strategy):
         order = order.repeat(-(-kept // len(order)))[:kept]
         return index[order.to(index.device)]
 
-    def auxiliary_loss(self, next_observation: Tensor) -> Tensor:
+    def auxiliary_loss(self, transitions: Transitions) -> Tensor:
         """Mean squared error of the predictor, over samples and outputs."""
-        whitened = self._whiten(self._newest(next_observation))
+        whitened = self._whiten(self._newest(transitions.next_observation))
         error = prediction_error(self._predictor(whitened), self._target(whitened))
         return 2 * error.mean() / self.config.outputs
 

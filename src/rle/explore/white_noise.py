@@ -8,6 +8,7 @@ from torch import Tensor
 from rle.config import RunConfig, WhiteNoiseConfig
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
+from rle.explore.transitions import Transitions
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State, TaskSpec
 
@@ -29,9 +30,10 @@ class WhiteNoise(Strategy):
                 ),
             )
 
-    def bonus(self, next_observation: Tensor, latent: Tensor | None) -> Tensor:
-        noise = torch.randn(len(next_observation), len(self.streams), generator=self._generator)
-        return noise.to(next_observation.device)
+    def bonus(self, transitions: Transitions) -> Tensor:
+        # Drawn when it is asked for: noise has no state to be a function of.
+        noise = torch.randn(len(transitions), len(self.streams), generator=self._generator)
+        return noise.to(transitions.action.device)
 
     def reseed(self, seed: int) -> None:
         self._generator = generator(seed, "white noise")

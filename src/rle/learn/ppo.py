@@ -12,6 +12,7 @@ from rle.config import PPOConfig
 from rle.core.returns import advantages
 from rle.core.scaling import RewardScaler
 from rle.explore.base import Strategy, Stream
+from rle.explore.transitions import Transitions
 from rle.learn.adam import Adam
 from rle.learn.compilation import compiled
 from rle.learn.loss import LossWeights, normalised, ppo_loss
@@ -91,10 +92,13 @@ class PPO:
         self._coefficients = torch.tensor(coefficients, device=device)
         self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
         self._head_names = [stream.name for stream in heads]
-        self._strategy = strategy
-        auxiliary = () if strategy.auxiliary is None else tuple(strategy.auxiliary.parameters())
-        self._parts = (tuple(network.parameters()), auxiliary)
-        trained = self._parts[0] + auxiliary
+        self._auxiliaries = strategy.trained()
+        self._parts = [tuple(network.parameters())]
+        """Parameters of the network, then of what each part of the strategy trains."""
+        for part in self._auxiliaries:
+            assert part.strategy.auxiliary is not None
+            self._parts.append(tuple(part.strategy.auxiliary.parameters()))
+        trained = tuple(parameter for part in self._parts for parameter in part)
         self.optimiser = Adam(
             trained, config.learning_rate, config.adam_epsilon, config.max_gradient_norm, compile
         )
@@ -191,7 +195,6 @@ class PPO:
 
     def _bonus(self, rollout: Rollout, strategy: Strategy) -> Tensor:
         """Unscaled bonuses `[T, N, K]`; 0 in rows that are no transitions."""
-        latent = rollout.latent[:-1].flatten(0, 1)
         real = rollout.real
         paid = strategy.paid()
         if paid is not None:
@@ -199,16 +202,20 @@ class PPO:
             if real is not None:
                 bonus = bonus * real.flatten()[:, None]
         elif not strategy.streams:
-            bonus = latent.new_zeros(len(latent), 0)
+            bonus = rollout.reward.new_zeros(rollout.reward.numel(), 0)
         elif real is None and self._micro_batch is None:
-            bonus = strategy.bonus(rollout.next_observation().flatten(0, 1), latent)
+            transitions = rollout.transitions()
+            bonus = strategy.bonus(transitions)
+            strategy.observe(transitions)
         else:
-            transitions = torch.arange(rollout.reward.numel(), device=latent.device)
-            bonus = latent.new_zeros(len(transitions), len(strategy.streams))
+            index = torch.arange(rollout.reward.numel(), device=rollout.reward.device)
+            bonus = rollout.reward.new_zeros(len(index), len(strategy.streams))
             if real is not None:
-                transitions = transitions[real.flatten()]
-            for part in self._pieces(transitions):
-                bonus[part] = strategy.bonus(rollout.next_observation_at(part), latent[part])
+                index = index[real.flatten()]
+            for part in self._pieces(index):
+                transitions = rollout.transitions(part)
+                bonus[part] = strategy.bonus(transitions)
+                strategy.observe(transitions)
         strategy.after_rollout()
         return bonus.unflatten(0, rollout.reward.shape)
 
@@ -230,12 +237,8 @@ class PPO:
         for _ in range(config.epochs):
             order = torch.randperm(size, generator=self._generator).to(batch.advantage.device)
             for index in order.view(config.minibatches, -1).unbind(0):
-                for_auxiliary = None
-                if strategy.auxiliary is not None:
-                    real = index if batch.mask is None else index[batch.mask[index]]
-                    rows = strategy.auxiliary_rows(real, len(index))
-                    for_auxiliary = rollout.next_observation_at(rows)
-                gradient, statistics = self._gradient(batch, index, for_auxiliary)
+                for_auxiliaries = self._for_auxiliaries(batch, index, rollout)
+                gradient, statistics = self._gradient(batch, index, for_auxiliaries)
                 norm = self.optimiser.step(gradient)
                 totals.append(torch.cat([statistics, norm[None]]))
                 strategy.after_minibatch(self.network)
@@ -245,19 +248,34 @@ class PPO:
         means = torch.stack(totals).mean(0).tolist()
         return dict(zip(names, means, strict=True))
 
+    def _for_auxiliaries(
+        self, batch: Batch, index: Tensor, rollout: Rollout
+    ) -> tuple[Transitions, ...]:
+        """What each auxiliary module is trained on with the minibatch `index`."""
+        if not self._auxiliaries:
+            return ()
+        real = index if batch.mask is None else index[batch.mask[index]]
+        result = []
+        for strategy, first, last in self._auxiliaries:
+            transitions = rollout.transitions(strategy.auxiliary_rows(real, len(index)))
+            # Now, and not in the gradient's computation: that may be compiled.
+            own = transitions.columns(first, last).gathered(strategy.auxiliary_fields)
+            result.append(own)
+        return tuple(result)
+
     def _gradients(
-        self, batch: Batch, index: Tensor, for_auxiliary: Tensor | None
+        self, batch: Batch, index: Tensor, for_auxiliaries: tuple[Transitions, ...]
     ) -> tuple[Tensor, Tensor]:
         """The loss's gradient `[P]` on one minibatch, and its statistics."""
         with torch.enable_grad():
             loss, statistics = self._loss(batch.select(index), self._weights)
-            if for_auxiliary is not None:
-                loss = loss + self._strategy.auxiliary_loss(for_auxiliary)
+            for part, transitions in zip(self._auxiliaries, for_auxiliaries, strict=True):
+                loss = loss + part.strategy.auxiliary_loss(transitions)
             gradient = _flat_gradient(loss, self._parameters)
         return gradient, statistics
 
     def _gradients_in_parts(
-        self, batch: Batch, index: Tensor, for_auxiliary: Tensor | None
+        self, batch: Batch, index: Tensor, for_auxiliaries: tuple[Transitions, ...]
     ) -> tuple[Tensor, Tensor]:
         """The same in micro-batches.
 
@@ -271,7 +289,7 @@ class PPO:
             advantage = normalised(advantage, mask)
         total = float(len(index) if mask is None else mask.sum().clamp(min=1))
         gradient, statistics = torch.zeros_like(self.optimiser.flat), torch.zeros(())
-        of_network, of_auxiliary = gradient.split(
+        of_network, *of_auxiliaries = gradient.split(
             [sum(parameter.numel() for parameter in part) for part in self._parts]
         )
         for part in self._pieces(torch.arange(len(index), device=index.device)):
@@ -281,11 +299,12 @@ class PPO:
                 loss, of_piece = self._loss(piece, weights)
                 of_network += _flat_gradient(share * loss, self._parts[0])
             statistics = statistics + share * of_piece
-        if for_auxiliary is not None:
-            for seen in self._pieces(for_auxiliary):
+        for number, transitions in enumerate(for_auxiliaries):
+            strategy = self._auxiliaries[number].strategy
+            for seen in transitions.split(self._micro_batch):
                 with torch.enable_grad():
-                    loss = self._strategy.auxiliary_loss(seen) * (len(seen) / len(for_auxiliary))
-                    of_auxiliary += _flat_gradient(loss, self._parts[1])
+                    loss = strategy.auxiliary_loss(seen) * (len(seen) / len(transitions))
+                    of_auxiliaries[number] += _flat_gradient(loss, self._parts[1 + number])
         return gradient, statistics
 
     def _loss(self, batch: Batch, weights: LossWeights) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from rle.explore.transitions import Transitions
 from rle.nets.distributions import ActionDistribution
 from rle.tasks.base import TaskSpec
 
@@ -175,3 +176,20 @@ class Rollout:
             (ended,) = (place[index] >= 0).nonzero(as_tuple=True)
             result[ended] = finals.observation[place[index[ended]]]
         return result
+
+    def transitions(self, index: Tensor | None = None) -> Transitions:
+        """All transitions, or those that flat `index` t · N + n names, gathered when asked for."""
+        latent = self.latent[:-1].flatten(0, 1) if self.latent.shape[-1] else None
+        if index is None:
+            return Transitions(
+                self.observation[:-1].flatten(0, 1),
+                self.action.flatten(0, 1),
+                lambda: self.next_observation().flatten(0, 1),
+                latent,
+            )
+        return Transitions(
+            lambda: self.observation[:-1].flatten(0, 1)[index],
+            lambda: self.action.flatten(0, 1)[index],
+            lambda: self.next_observation_at(index),
+            None if latent is None else lambda: latent[index],
+        )

@@ -10,7 +10,6 @@ import fcntl
 import json
 import os
 import platform
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,11 +71,6 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
             except ValueError as error:
                 raise _damaged(path, error) from error
-
-
-def folder_name(text: str) -> str:
-    """`text` as the name of one folder on any file system: other signs than usual become a `-`."""
-    return re.sub(r"[^\w.+=,@-]+", "-", text, flags=re.ASCII).strip("-. ") or "unnamed"
 
 
 def make_folder(path: Path, option: str) -> None:

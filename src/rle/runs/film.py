@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rle.checks import require
 from rle.explore.mixture import latent_strategy
+from rle.explore.transitions import Transitions
 from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
 from rle.runs.directory import RunDirectory, make_folder
@@ -112,8 +113,13 @@ def _play(
         outcome = stage.step(action.cpu())
         bonus = None
         if strategy.streams:
-            bonuses = strategy.bonus(outcome.next_observation.to(agent.device), latent)
-            bonus = float(bonuses[0, stream])
+            made = Transitions(
+                observation.to(agent.device),
+                action.to(agent.device),
+                outcome.next_observation.to(agent.device),
+                latent,
+            )
+            bonus = float(strategy.bonus(made)[0, stream])
         strategy.after_step(outcome)
         score += float(outcome.reward if outcome.score is None else outcome.score)
         pictures = stage.pictures()

@@ -14,8 +14,9 @@ from rle.config import RunConfig
 from rle.explore.registry import check_strategy_name
 from rle.idle import refuse_idle_settings
 from rle.learn.compilation import should_compile
+from rle.naming import folder_name
 from rle.presets import preset_config
-from rle.runs.directory import RunDirectory, folder_name
+from rle.runs.directory import RunDirectory
 from rle.runs.handed_over import trainer_of
 from rle.runs.logging import RunLogger, load_tensorboard
 from rle.runs.progress import progress_display

@@ -12,6 +12,7 @@ from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.explore.registry import make_strategy
+from rle.explore.transitions import Transitions, joined
 from rle.learn.compilation import compiled, should_compile
 from rle.learn.ppo import PPO
 from rle.learn.rollout import Rollout, Rows
@@ -23,7 +24,7 @@ from rle.runs.diagnostics import latent_sensitivity
 from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.finiteness import check_iteration, check_step
 from rle.settings import replace
-from rle.tasks.base import State, Task, random_actions
+from rle.tasks.base import State, Step, Task, random_actions
 from rle.tasks.registry import make_task
 
 WARM_UP_NUMBERS = 2**25
@@ -146,23 +147,24 @@ class Trainer:
 
     def _warm_up(self, seed: int) -> None:
         source = generator(self.config.seed, "warm-up")
-        self.task.reset(seed)
+        observation = self.task.reset(seed)
         spec = self.task.spec
         steps = self.config.learner.rollout_steps
         for rollout in range(self.strategy.warmup_rollouts):
-            seen: list[Tensor] = []
+            seen: list[Transitions] = []
             self.task.draw(steps)
             for index in range(steps):
-                action = random_actions(spec.action_space, spec.num_envs, source)
-                step = self.task.step(action.to(self.device))
+                action = random_actions(spec.action_space, spec.num_envs, source).to(self.device)
+                step = self.task.step(action)
                 made = (rollout * steps + index + 1) * spec.num_envs
                 check_step(self.config.task, step, f"step {made:,} of the warm-up")
-                real = step.real
-                seen.append(step.next_observation if real is None else step.next_observation[real])
+                seen.append(_real_transitions(observation, action, step))
+                observation = step.observation
                 # A whole rollout of images would not fit the memory as numbers.
-                if index == steps - 1 or sum(part.numel() for part in seen) > WARM_UP_NUMBERS:
-                    self.strategy.warm_up(rollout, torch.cat(seen))
-                    seen.clear()
+                numbers = sum(part.next_observation.numel() for part in seen)
+                if index == steps - 1 or numbers > WARM_UP_NUMBERS:
+                    self.strategy.warm_up(rollout, joined(seen))
+                    seen = []
 
     def iterate(self) -> tuple[dict[str, Any], list[Episode]]:
         """One rollout and one update; returns the iteration's metrics and finished episodes."""
@@ -291,6 +293,16 @@ class Trainer:
             self.task.load_statistics(state["task"])
         except (KeyError, RuntimeError, ValueError) as error:
             raise _mismatch(error) from error
+
+
+def _real_transitions(observation: Tensor, action: Tensor, step: Step) -> Transitions:
+    """What one step of random actions was, where it was one."""
+    real = step.real
+    if real is None:
+        return Transitions(observation, action, step.next_observation)
+    return Transitions(
+        lambda: observation[real], lambda: action[real], lambda: step.next_observation[real]
+    )
 
 
 def _mismatch(error: Exception) -> UsageError:

@@ -10,8 +10,8 @@ from typing import Any
 from rle.checks import nearest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.naming import folder_name
 from rle.presets import preset_config
-from rle.runs.directory import folder_name
 from rle.settings import replace
 
 

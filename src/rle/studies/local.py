@@ -20,7 +20,8 @@ from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.machine import SHARE, cores
-from rle.runs.directory import CONFIG, RunDirectory, folder_name, make_folder
+from rle.naming import folder_name
+from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.train import resume, train_config
 from rle.studies.catalogue import find_study
 from rle.studies.definitions import Study
