@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from pathlib import Path
 
 from rle.checks import nearest
@@ -25,10 +26,19 @@ ENTRY_POINTS = "rle.studies"
 
 def study_names() -> dict[str, str]:
     """Every study with one line about it: runs, steps, and hours on this machine."""
-    return {
-        name: f"{study.description} ({study.num_runs} runs of {_steps(study)} steps, {_hours(study)})"
-        for name, study in (load_all_installed(ENTRY_POINTS, Study) | STUDIES).items()
-    }
+    names = {name: _line(study) for name, study in STUDIES.items()}
+    for name, study in load_all_installed(ENTRY_POINTS, Study).items():
+        try:
+            names.setdefault(name, _line(study))
+        except UsageError as error:
+            warnings.warn(
+                f"left out: the study {name!r} of an installed package: {error}", stacklevel=2
+            )
+    return names
+
+
+def _line(study: Study) -> str:
+    return f"{study.description} ({study.num_runs} runs of {_steps(study)} steps, {_hours(study)})"
 
 
 def _steps(study: Study) -> str:
