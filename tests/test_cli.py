@@ -256,7 +256,9 @@ def test_a_damaged_configuration_is_one_sentence(
     ids=" ".join,
 )
 def test_answers_do_not_wait_for_pytorch(arguments: list[str]) -> None:
-    script = f"import sys\nfrom rle.cli import main\nmain({arguments!r})\nprint('torch' in sys.modules)"
+    script = (
+        f"import sys\nfrom rle.cli import main\nmain({arguments!r})\nprint('torch' in sys.modules)"
+    )
     found = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )

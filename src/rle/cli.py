@@ -105,9 +105,11 @@ def _film(known: argparse.Namespace) -> None:
 
 
 def _study(arguments: Sequence[str]) -> None:
-    """Train a whole grid of runs: rle study NAME [--methods M...] [--seeds N] [--total-steps N]"""
+    """Train a whole grid of runs: rle study NAME|FILE.toml [--methods M...] [--seeds N]"""
     parser = _parser("study", "Train what is missing of a declared grid of runs.")
-    parser.add_argument("name", help="a study, see `rle list studies`")
+    parser.add_argument(
+        "study", help="a study, see `rle list studies`; a TOML file; or module:name of your own"
+    )
     parser.add_argument("--tasks", nargs="+", default=(), help="only these of its tasks")
     parser.add_argument("--methods", nargs="+", default=(), help="only these of its methods")
     parser.add_argument("--seeds", type=int, default=None)
@@ -118,7 +120,7 @@ def _study(arguments: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, default=None)
     known = parser.parse_args(arguments)
     result = rle.study(
-        known.name,
+        known.study,
         tasks=known.tasks,
         methods=known.methods,
         seeds=known.seeds,

@@ -125,6 +125,10 @@ ENGINE = Condition(
     lambda at: at.takes("engine_threads"),
     "only atari/, control/ and envpool/ tasks have an engine with threads; leave it out.",
 )
+KEYWORDS = Condition(
+    lambda at: at.takes("env_kwargs"), "this task is made without any; leave it out."
+)
+WRAPPED = Condition(lambda at: at.takes("wrappers"), "wrappers are for gym/ tasks; leave it out.")
 NORMALISED = Condition(
     lambda at: at.config.environment.normalise_observations,
     "observations are clipped where they are standardised; set normalise-observations True as well, "
@@ -244,6 +248,8 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "environment.observation_clip": (NORMALISED,),
     "environment.full_action_space": (CONSOLE,),
     "environment.television": (TELEVISION,),
+    "environment.env_kwargs": (KEYWORDS,),
+    "environment.wrappers": (WRAPPED,),
     "network.policy_hidden": (VECTORS,),
     "network.value_hidden": (VECTORS,),
     "network.activation": (VECTORS,),

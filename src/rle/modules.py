@@ -66,8 +66,8 @@ def load_named(path: str, what: str, kind: type[Kind]) -> Kind:
         raise UsageError(f"{what}: give module:name of something in a module of yours.")
     found: Any = import_named(module_name, what)
     for part in name.split("."):
-        present = [key for key in vars(found) if not key.startswith("_")]
         if not hasattr(found, part):
+            present = [key for key in dir(found) if not key.startswith("_")]
             advice = nearest(part, present) if present else "write it there."
             raise UsageError(f"{what}, but {module_name} has no {name!r}: {advice}")
         found = getattr(found, part)

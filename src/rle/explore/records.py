@@ -57,7 +57,7 @@ def record_of(own: OwnStrategy) -> StrategyRecord:
     if not (isinstance(found, type) and issubclass(found, Strategy)):
         raise UsageError(
             f"explore names {own.path!r}, which is neither a StrategyRecord nor a subclass of Strategy: "
-            "see docs/your-own.md."
+            "see docs/your-own-strategy.md."
         )
     try:
         inspect.signature(found).bind("config", "settings", "spec", "device")

@@ -84,7 +84,10 @@ def preset_config(task: str, explore: str, preset: str | None = None, seed: int 
     for strategy in strategies:
         for table in tables:
             config = replace(config, table.get(strategy, {}))
-    config = replace(config, _own_settings(task, config))
+    try:
+        config = replace(config, _own_settings(task, config))
+    except UsageError as error:
+        raise UsageError(f"the settings of the suite of {task} are wrong: {error}") from error
     for found in own:
         config = replace(config, found.preset)
     return config

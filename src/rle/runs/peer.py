@@ -82,7 +82,11 @@ def _engine(config: RunConfig) -> VecEnv:
     suite, name = suite_of(config.task)
     env_id = suite.gymnasium_id(name)
     if env_id is not None:
-        return make_vec_env(env_id, n_envs=config.environment.num_envs)
+        return make_vec_env(
+            env_id,
+            n_envs=config.environment.num_envs,
+            env_kwargs=dict(config.environment.env_kwargs),
+        )
     plain = dataclasses.replace(config.environment, normalise_observations=False)
     task = make_task(
         config.task,

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from rle.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from rle.studies.catalogue import STUDIES, find_study, study_names
+    from rle.studies.catalogue import find_study, study_names
     from rle.studies.definitions import Method, Study
     from rle.studies.local import StudyResult, run_all, study
+    from rle.studies.registry import STUDIES
 
 __all__ = [
     "STUDIES",

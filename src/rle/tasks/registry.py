@@ -24,7 +24,7 @@ ENTRY_POINTS = "rle.suites"
 def task_names() -> dict[str, str]:
     """Every task name with one line about it; open-ended suites as a pattern."""
     brought = load_all_installed(ENTRY_POINTS, Suite)
-    suites = SUITES | {name: _called(name, suite) for name, suite in brought.items()}
+    suites = SUITES | {n: _called(n, suite) for n, suite in brought.items() if n not in SUITES}
     return {
         suite.full_name(name): line
         for suite in suites.values()

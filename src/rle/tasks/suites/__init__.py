@@ -9,3 +9,4 @@ from rle.tasks.suites import atari as atari  # isort: skip
 from rle.tasks.suites import control as control  # isort: skip
 from rle.tasks.suites import envpool as envpool  # isort: skip
 from rle.tasks.suites import gym as gym  # isort: skip
+from rle.tasks.suites import handed_over as handed_over  # isort: skip

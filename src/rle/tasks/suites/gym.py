@@ -1,4 +1,4 @@
-"""Gymnasium: every environment that is registered with it."""
+"""Gymnasium: every environment that is registered with it, or made by a function of the user's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rle.config import EnvironmentConfig
 from rle.tasks.suite import Suite, register
+from rle.tasks.suites.handed_over import ask_again
 
 if TYPE_CHECKING:
     import torch
@@ -21,9 +22,17 @@ def _names() -> Iterable[str]:
 
 
 def _check(name: str) -> None:
+    if name.startswith("<"):
+        raise ask_again(f"gym/{name}")
     from rle.tasks.gym import check_gym_id
 
     check_gym_id(name)
+
+
+def _gymnasium_id(name: str) -> str | None:
+    import gymnasium
+
+    return name if name.rpartition(":")[2] in gymnasium.registry else None
 
 
 def _build(
@@ -34,9 +43,9 @@ def _build(
     engine_threads: int,
     pictures: bool,
 ) -> Task:
-    from rle.tasks.gym import GymTask
+    from rle.tasks.gym import make_gym_task
 
-    return GymTask(name, config, device, pictures)
+    return make_gym_task(name, config, device, pictures)
 
 
 SUITE = register(
@@ -44,11 +53,13 @@ SUITE = register(
         name="gym",
         tasks={
             "<id>": "any Gymnasium environment with Box (or Dict) observations, e.g. gym/CartPole-v1",
+            "<module>:<id>": "the same, registered by a module of yours",
+            "<module>:<function>": "the same, made by a function of yours",
         },
         build=_build,
         names=_names,
         check=_check,
-        takes=lambda name: ("autoreset",),
-        gymnasium_id=lambda name: name,
+        takes=lambda name: ("autoreset", "env_kwargs", "wrappers"),
+        gymnasium_id=_gymnasium_id,
     )
 )
