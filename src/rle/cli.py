@@ -17,6 +17,7 @@ from rle.explore.registry import check_strategy_name
 from rle.modules import search_working_folder
 from rle.presets import preset_config
 from rle.settings import changed
+from rle.studies.catalogue import find_study
 from rle.tasks.registry import check_task_name
 
 
@@ -119,10 +120,9 @@ def _study(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=None)
     known = parser.parse_args(arguments)
+    part = find_study(known.study).only(known.tasks, known.methods)
     result = rle.study(
-        known.study,
-        tasks=known.tasks,
-        methods=known.methods,
+        part,
         seeds=known.seeds,
         total_steps=known.total_steps,
         workers=known.workers,
