@@ -129,7 +129,6 @@ def test_a_vector_of_the_users_is_stepped_as_it_is(mode: str) -> None:
     """Both modes are told from its metadata, and give the transitions of a plain loop."""
     task = make(f"{MAKERS}:vector_of_any_size", num_envs=3, env_kwargs={"mode": mode})
     assert type(task) is VectorTask
-    assert not task.only_one
     for env, stream in enumerate(real_transitions(task, 30)):
         assert stream == expected_transitions("probe/Terminating-v0", 5 + env, len(stream))
 
@@ -171,7 +170,7 @@ def test_a_vector_of_another_size_is_refused(tmp_path: Path) -> None:
         rle.train(f"{MAKERS}:vector_of_three", out=tmp_path / "run", **SMALL)
 
 
-def test_a_vector_of_one_size_is_evaluated_on_itself(tmp_path: Path) -> None:
+def test_a_vector_of_one_size_is_evaluated_with_that_size(tmp_path: Path) -> None:
     small = SMALL | {"num_envs": 3, "minibatches": 2}
     run = rle.train(f"{MAKERS}:vector_of_three", out=tmp_path / "run", **small)
     assert len(rle.eval(run.path, episodes=2).scores) == 2

@@ -20,7 +20,7 @@ from rle.runs.handed_over import trainer_of
 from rle.runs.trainer import Trainer
 from rle.settings import replace
 from rle.tasks.base import Task
-from rle.tasks.handed_over import handed_over, is_found_by_name
+from rle.tasks.handed_over import handed_over, is_found_by_name, size_of
 from rle.tasks.registry import make_task
 
 
@@ -84,10 +84,10 @@ def _fresh_task(agent: Trainer, episodes: int, env: Any) -> Task:
     config, task = agent.config, agent.task
     num_envs = min(config.environment.num_envs, episodes)
     environment = dataclasses.replace(config.environment, num_envs=num_envs)
-    if not task.only_one and is_found_by_name(config.task):
+    if is_found_by_name(config.task):
         threads = config.machine.engine_threads
         task = make_task(config.task, environment, agent.device, engine_threads=threads)
-    elif not task.only_one:
+    elif size_of(env) is None:
         task = handed_over(env, config.task, environment, agent.device)
     task.share_statistics(agent.task)
     return task

@@ -110,8 +110,6 @@ class Task(ABC):
     """bool, of an observation's shape: what normalisation leaves as it is; None: nothing."""
     restarted: bool = False
     """Whether `load_state_dict` had to start new episodes, because the engine cannot be saved."""
-    only_one: bool = False
-    """Whether no second of it can be made, of any other size: an agent is then evaluated on this one."""
 
     steps_per_second: float = 15.0
     """How fast the world goes by when it is filmed."""

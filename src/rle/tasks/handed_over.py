@@ -75,11 +75,9 @@ def handed_over(env: Any, name: str, config: EnvironmentConfig, device: torch.de
             f"time-limit is for environments, and {name} keeps its own time: leave it out.",
         )
         task = env
-        task.only_one = True
     elif isinstance(env, VectorEnv):
         require_single_settings_unused(name, config)
         task = VectorTask(name, env, device)
-        task.only_one = True
     else:
         task = task_made_by(env, name, config, device)
     return as_shown(task, name, config, device)

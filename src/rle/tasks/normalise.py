@@ -28,7 +28,6 @@ class NormalisedTask(Task):
         self.shown = task
         """The task whose observations are normalised."""
         self.as_is = task.as_is
-        self.only_one = task.only_one
         self._clip = clip
         self._frozen = False
         self._moments = RunningMoments(task.spec.observation_shape, device)

@@ -69,7 +69,7 @@ def call(make: Maker, task: str, config: EnvironmentConfig, pictures: bool) -> A
     offered = {"num_envs": config.num_envs}
     if pictures:
         offered["render_mode"] = "rgb_array"  # type: ignore[assignment]
-    taken = {name: value for name, value in offered.items() if accepts(make, name)}
+    taken = {name: value for name, value in offered.items() if _accepts(make, name)}
     with _explained(task, config):
         made = make(**{**taken, **config.env_kwargs})
     if not isinstance(made, gymnasium.Env | VectorEnv):
@@ -80,7 +80,7 @@ def call(make: Maker, task: str, config: EnvironmentConfig, pictures: bool) -> A
     return made
 
 
-def accepts(make: Maker, name: str) -> bool:
+def _accepts(make: Maker, name: str) -> bool:
     """Whether a function has a parameter of this name."""
     try:
         return name in inspect.signature(make).parameters

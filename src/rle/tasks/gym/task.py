@@ -13,7 +13,7 @@ from gymnasium.vector import SyncVectorEnv, VectorEnv
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.base import Picture, State, Task
-from rle.tasks.gym.making import Maker, accepts, call, unflattened, vector_by_id, vector_of_made
+from rle.tasks.gym.making import Maker, call, unflattened, vector_by_id, vector_of_made
 from rle.tasks.gym.names import check_gym_id, function_of, missing_package
 from rle.tasks.gym.rewind import Rewindable
 from rle.tasks.gym.vector import VectorTask, require_single_settings_unused
@@ -44,9 +44,7 @@ def task_made_by(
         vector = vector_of_made(first, make, name, config, pictures)
         return GymTask(name.removeprefix("gym/"), config, device, vector=vector)
     require_single_settings_unused(name, config)
-    task = VectorTask(name, first, device)
-    task.only_one = not accepts(make, "num_envs")
-    return task
+    return VectorTask(name, first, device)
 
 
 class GymTask(VectorTask):
