@@ -1,14 +1,15 @@
 """One run: the training loop, its directory on disk, and what can be done with it."""
 
 from rle.runs.directory import RunDirectory
-from rle.runs.evaluate import Evaluation, evaluate, load_agent, trajectories
+from rle.runs.evaluate import Evaluation, evaluate, trajectories
+from rle.runs.load import load
 from rle.runs.train import resume, train, train_config
 
 __all__ = [
     "Evaluation",
     "RunDirectory",
     "evaluate",
-    "load_agent",
+    "load",
     "resume",
     "train",
     "train_config",
