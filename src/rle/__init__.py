@@ -14,10 +14,11 @@ from rle.environments import register_with_gymnasium
 
 if TYPE_CHECKING:
     from rle import core, explore, report, studies, tasks
+    from rle.agents import Agent
     from rle.config import RunConfig
     from rle.errors import UsageError
     from rle.presets import preset_config
-    from rle.runs import RunDirectory, evaluate, resume, train, train_config
+    from rle.runs import Callback, RunDirectory, evaluate, load, resume, train, train_config
     from rle.runs.bench import bench
     from rle.runs.evaluate import evaluate as eval
     from rle.runs.film import film
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Agent",
+    "Callback",
     "RunConfig",
     "RunDirectory",
     "UsageError",
@@ -37,6 +40,7 @@ __all__ = [
     "explore",
     "film",
     "list",
+    "load",
     "preset_config",
     "replace",
     "report",
@@ -50,12 +54,15 @@ __all__ = [
 
 _PARTS = ("core", "explore", "report", "studies", "tasks")
 _PLACES = {
+    "Agent": "rle.agents",
+    "Callback": "rle.runs",
     "RunConfig": "rle.config",
     "RunDirectory": "rle.runs",
     "UsageError": "rle.errors",
     "bench": "rle.runs.bench",
     "evaluate": "rle.runs",
     "film": "rle.runs.film",
+    "load": "rle.runs",
     "preset_config": "rle.presets",
     "replace": "rle.settings",
     "resume": "rle.runs",

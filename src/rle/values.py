@@ -39,8 +39,8 @@ def _hints(section: type[Any]) -> dict[str, Any]:
 def _as(option: Any, value: Any) -> tuple[bool, Any]:
     """Whether `value` is an `option`, and what it then is."""
     if _is_tuple(option) and isinstance(value, list | tuple):
-        sizes = [_as(int, size) for size in value]
-        return all(fits for fits, _ in sizes), tuple(size for _, size in sizes)
+        parts = [_as(_part(option), part) for part in value]
+        return all(fits for fits, _ in parts), tuple(part for _, part in parts)
     if option is int and _is_number(value) and float(value).is_integer():
         return True, int(value)
     if option is float and _is_number(value):
@@ -53,6 +53,11 @@ def _as(option: Any, value: Any) -> tuple[bool, Any]:
 
 def _is_tuple(option: Any) -> bool:
     return typing.get_origin(option) is tuple
+
+
+def _part(option: Any) -> Any:
+    """What a tuple is made of."""
+    return typing.get_args(option)[0]
 
 
 def _is_number(value: Any) -> bool:
@@ -68,4 +73,10 @@ def _words(option: Any) -> str:
         bool: "True or False",
         types.NoneType: "None",
     }
-    return "whole numbers, such as (64, 64)" if _is_tuple(option) else names.get(option, "a text")
+    if _is_tuple(option):
+        return (
+            'texts, such as ("a", "b")'
+            if _part(option) is str
+            else "whole numbers, such as (64, 64)"
+        )
+    return names.get(option, "a text")

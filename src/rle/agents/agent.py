@@ -19,6 +19,7 @@ from rle.explore.registry import make_strategy
 from rle.explore.transitions import Transitions
 from rle.nets.build import make_actor_critic
 from rle.nets.distributions import distribution_for
+from rle.nets.flat import flatten_parameters
 from rle.randomness import generator as make_generator
 from rle.tasks.base import Continuous, State, Step, TaskSpec
 from rle.tasks.normalise import ObservationNormaliser
@@ -57,6 +58,8 @@ class Agent:
             self.strategy.linear,
             config.machine.precision,
         ).to(device)
+        # As a learner lays them out: elsewhere in memory, products are rounded differently.
+        flatten_parameters(tuple(self.network.parameters()))
         self.trained_steps = 0
         """Agent steps that were made when it was saved."""
         self._follower = latent_strategy(self.strategy)
@@ -122,13 +125,9 @@ class Agent:
     ) -> Tensor:
         """The policy's actions `[N, ...]` on normalised observations, under latents `[N, L]`."""
         output = self.network.policy(shown, self.strategy.network_input(latent))
-        return (
-            self.distribution.mode(output) if greedy else self.distribution.sample(output, noise)
-        )
+        return self.distribution.mode(output) if greedy else self.distribution.sample(output, noise)
 
-    def noise(
-        self, num_envs: int, source: torch.Generator, ahead: int = 1
-    ) -> Iterator[Tensor]:
+    def noise(self, num_envs: int, source: torch.Generator, ahead: int = 1) -> Iterator[Tensor]:
         """The policy's randomness `[num_envs, ...]` of one step after the other, without end.
 
         `ahead` steps are drawn at once: how many changes which numbers are drawn.

@@ -120,7 +120,7 @@ class PPO(Learner):
             self._evaluation = compiled(self._evaluate)
 
     @property
-    def learning_rate(self) -> float:  # type: ignore[override]
+    def learning_rate(self) -> float:
         """Adam's step size."""
         return self.optimiser.learning_rate
 

@@ -67,7 +67,7 @@ def evaluate(
 
 
 def use_threads(agent: Agent) -> None:
-    """Compute with as many threads as the agent was trained with: with others, sums round differently."""
+    """Compute with as many threads as in training: with others, sums are rounded differently."""
     if agent.config.machine.threads:
         torch.set_num_threads(agent.config.machine.threads)
 
