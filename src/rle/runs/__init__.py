@@ -3,7 +3,7 @@
 from rle.runs.callbacks import Callback
 from rle.runs.directory import RunDirectory
 from rle.runs.evaluate import Evaluation, evaluate, trajectories
-from rle.runs.load import load
+from rle.runs.loading import load
 from rle.runs.train import resume, train, train_config
 
 __all__ = [

@@ -18,7 +18,7 @@ from rle.randomness import derive_seed, generator
 from rle.runs.directory import RunDirectory, write_json
 from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.finiteness import check_step
-from rle.runs.load import load
+from rle.runs.loading import load
 from rle.tasks.base import Task
 from rle.tasks.registry import make_task
 

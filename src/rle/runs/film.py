@@ -16,7 +16,7 @@ from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
 from rle.runs.directory import make_folder
 from rle.runs.evaluate import use_threads
-from rle.runs.load import load
+from rle.runs.loading import load
 from rle.tasks.base import Picture
 from rle.tasks.film import Filmed, filmed
 
