@@ -7,8 +7,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
-EXTRAS = ("stable_baselines3", "tensorboard", "ray", "envpool", "mujoco", "wandb", "rsl_rl")
+EXTRAS = (
+    *("stable_baselines3", "tensorboard", "ray", "envpool", "mujoco", "wandb", "trackio", "rsl_rl"),
+)
 
 
 def test_imports_follow_the_contract() -> None:
@@ -25,19 +29,21 @@ def test_imports_without_extras() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
-def test_tensorboard_missing_says_what_installs_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sink", ["tensorboard", "wandb", "trackio"])
+def test_a_missing_sink_says_what_installs_it(sink: str, tmp_path: Path) -> None:
     script = f"""
 import sys
-sys.modules["tensorboard"] = sys.modules["torch.utils.tensorboard"] = None
+sys.modules[{sink!r}] = sys.modules["torch.utils.tensorboard"] = None
 from rle.cli import main
-sys.exit(main(["train", "fourroom", "--total-steps", "4096", "--tensorboard", "True",
+sys.exit(main(["train", "fourroom", "--total-steps", "4096", "--sinks", {sink!r},
                "--compile", "off", "--out", {str(tmp_path / "run")!r}]))
 """
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert result.returncode == 2
-    assert "pip install 'random-latent-exploration[tensorboard]'" in result.stderr
+    assert f"pip install 'random-latent-exploration[{sink}]'" in result.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_package_names_no_place_on_a_disk() -> None:

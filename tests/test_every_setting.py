@@ -14,6 +14,7 @@ import torch
 
 import rle
 from rle import idle
+from rle.agents.device import resolve_device
 from rle.cli import main
 from rle.config import EnvironmentConfig, RLEConfig, RunConfig
 from rle.errors import UsageError
@@ -21,7 +22,7 @@ from rle.idle import APPLIES_WHEN, Condition, refuse_idle_settings
 from rle.learn.compilation import should_compile
 from rle.presets import preset_config
 from rle.runs.train import train_config
-from rle.runs.trainer import Trainer, resolve_device
+from rle.runs.trainer import Trainer
 from rle.settings import replace, shortest_name
 from rle.studies import STUDIES
 from rle.tasks.base import Continuous, Discrete, TaskSpec
@@ -138,7 +139,7 @@ CASES: dict[str, Case] = {
     "machine.threads": Case(2, ROOMS, pytorch_threads),
     "machine.compile": Case("on", ROOMS, should_compile),
     "machine.checkpoint_every": Case(2 * 4 * 8, ROOMS, files),
-    "machine.tensorboard": Case(True, ROOMS, files),
+    "machine.sinks": Case(("tensorboard",), ROOMS, files),
     "environment.num_envs": Case(6),
     "environment.time_limit": Case(3),
     "environment.autoreset": Case("same-step", POLE),

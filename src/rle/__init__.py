@@ -14,14 +14,17 @@ from rle.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rle import core, explore, report, studies, tasks
+    from rle.agents import Agent
     from rle.config import RunConfig
     from rle.errors import UsageError
     from rle.presets import preset_config
     from rle.runs.bench import bench
+    from rle.runs.callbacks import Callback
     from rle.runs.directory import RunDirectory
     from rle.runs.evaluate import evaluate
     from rle.runs.evaluate import evaluate as eval
     from rle.runs.film import film
+    from rle.runs.loading import load
     from rle.runs.train import resume, train, train_config
     from rle.settings import replace
     from rle.studies.local import study
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Agent",
+    "Callback",
     "RunConfig",
     "RunDirectory",
     "UsageError",
@@ -39,6 +44,7 @@ __all__ = [
     "explore",
     "film",
     "list",
+    "load",
     "preset_config",
     "replace",
     "report",
@@ -53,6 +59,8 @@ __all__ = [
 _find = lazy_names(
     "rle",
     {
+        "Agent": "rle.agents.agent",
+        "Callback": "rle.runs.callbacks",
         "RunConfig": "rle.config",
         "RunDirectory": "rle.runs.directory",
         "UsageError": "rle.errors",
@@ -61,6 +69,7 @@ _find = lazy_names(
         "evaluate": "rle.runs.evaluate",
         "explore": "rle.explore",
         "film": "rle.runs.film",
+        "load": "rle.runs.loading",
         "preset_config": "rle.presets",
         "replace": "rle.settings",
         "report": "rle.report",

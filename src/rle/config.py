@@ -61,8 +61,9 @@ class MachineConfig:
     """Transitions computed at a time, so that they fit the cache; the minibatch keeps its meaning."""
     checkpoint_every: int = 500_000
     """Steps between checkpoints."""
-    tensorboard: bool = False
-    """Write TensorBoard events beside the metrics (extra: tensorboard)."""
+    sinks: tuple[str, ...] = ()
+    """Where metrics go besides the run directory: tensorboard, wandb, trackio (extras of these names),
+    or `module:name` of your own."""
 
     def __post_init__(self) -> None:
         require_not_negative("threads", self.threads)

@@ -196,8 +196,11 @@ def _in_present_sections(values: Mapping[str, Any]) -> dict[str, Any]:
                 continue
             place = present[section] = dict(present[section])
         moved |= {name: place.pop(name) for name in names if name in place}
-    if moved:
-        present["machine"] = moved | dict(present.get("machine", {}))
+    machine = moved | dict(present.get("machine", {}))
+    if machine.pop("tensorboard", False):
+        machine["sinks"] = ["tensorboard"]
+    if machine:
+        present["machine"] = machine
     return present
 
 

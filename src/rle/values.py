@@ -78,8 +78,8 @@ def _as(option: Any, value: Any) -> tuple[bool, Any]:
     if option == tuple[str, ...] and isinstance(value, list | tuple):
         return all(isinstance(name, str) or callable(name) for name in value), tuple(value)
     if _is_tuple(option) and isinstance(value, list | tuple):
-        sizes = [_as(int, size) for size in value]
-        return all(fits for fits, _ in sizes), tuple(size for _, size in sizes)
+        parts = [_as(_part(option), part) for part in value]
+        return all(fits for fits, _ in parts), tuple(part for _, part in parts)
     if option is int and _is_number(value) and float(value).is_integer():
         return True, int(value)
     if option is float and _is_number(value):
@@ -92,6 +92,11 @@ def _as(option: Any, value: Any) -> tuple[bool, Any]:
 
 def _is_tuple(option: Any) -> bool:
     return typing.get_origin(option) is tuple
+
+
+def _part(option: Any) -> Any:
+    """What a tuple is made of."""
+    return typing.get_args(option)[0]
 
 
 def _is_number(value: Any) -> bool:
@@ -110,4 +115,10 @@ def _words(option: Any) -> str:
         bool: "True or False",
         types.NoneType: "None",
     }
-    return "whole numbers, such as (64, 64)" if _is_tuple(option) else names.get(option, "a text")
+    if _is_tuple(option):
+        return (
+            'texts, such as ("a", "b")'
+            if _part(option) is str
+            else "whole numbers, such as (64, 64)"
+        )
+    return names.get(option, "a text")

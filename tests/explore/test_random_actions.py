@@ -7,7 +7,8 @@ import torch
 
 from rle.errors import UsageError
 from rle.explore.registry import check_strategy_name
-from rle.runs.evaluate import evaluate, load_agent, trajectories
+from rle.runs.evaluate import evaluate, trajectories
+from rle.runs.loading import load
 from rle.runs.train import train_config
 from rle.runs.trainer import Trainer
 from tests.builders import small_config
@@ -55,7 +56,7 @@ def test_what_is_played_is_random_too(tmp_path: Path) -> None:
     run = train_config(small_config("random", task="fourroom", time_limit=20), tmp_path / "run")
     first, second = (evaluate(run.path, episodes=4, seed=seed) for seed in (0, 0))
     assert first == second
-    agent = load_agent(run)
+    agent = load(run)
     with torch.no_grad():
         agent.network.policy_head.bias.copy_(torch.tensor([50.0, 0.0, 0.0, 0.0]))
     _, seen = trajectories(agent, None, steps=40, count=5)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from rle.randomness import generator
 from rle.report.looks import TRAJECTORIES, Look, Looks, look_at_all
 from rle.report.methods import TaskGroup, group_runs
 from rle.report.pictures import Problems
@@ -18,7 +19,7 @@ from rle.report.records import read_run
 from rle.report.room_table import room_table
 from rle.report.rooms import distinct_cells, measure_reach, rooms_reached
 from rle.report.tables import to_csv
-from rle.report.trajectories import SEED, draw_latents, load_for_pictures
+from rle.report.trajectories import SEED, load_for_pictures
 from rle.runs.evaluate import trajectories
 from rle.runs.train import train_config
 from rle.stats import DEFAULT_BOOTSTRAP, mean_interval
@@ -142,7 +143,9 @@ def test_what_is_watched_is_what_the_task_counts(tmp_path: Path, explore: str) -
     assert (look.cells[0] == fourroom.cell_index(*START)).all()
 
     agent = load_for_pictures(run, 768)
-    latents = draw_latents(agent.strategy, TRAJECTORIES)
+    latents = None
+    if agent.latent_dimension:
+        latents = agent.sample_latents(TRAJECTORIES, generator(SEED, "report latents"))
     task, _ = trajectories(agent, latents, 300, TRAJECTORIES, SEED)
     assert isinstance(task, fourroom.FourRoom)
     visited = task.visits().reshape(fourroom.SIZE, fourroom.SIZE) > 0

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from rle.agents.device import resolve_device
 from rle.errors import UsageError
 from rle.runs.episodes import EpisodeTracker
-from rle.runs.trainer import Trainer, resolve_device
+from rle.runs.trainer import Trainer
 from tests.builders import small_config
 
 

@@ -9,23 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from rle.learn.compilation import compiled
+from rle.nets.flat import flatten_parameters
 from rle.tasks.base import State
 
 BETAS = (0.9, 0.999)
-
-
-def flatten_parameters(parameters: Sequence[nn.Parameter]) -> Tensor:
-    """Move all parameters into one vector `[P]`, of which they become views.
-
-    Clipping and Adam are then a handful of operations instead of a handful per layer.
-    """
-    flat = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
-    offset = 0
-    for parameter in parameters:
-        size = parameter.numel()
-        parameter.data = flat[offset : offset + size].view_as(parameter)
-        offset += size
-    return flat
 
 
 def clipped_adam_step(

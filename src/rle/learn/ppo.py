@@ -15,6 +15,7 @@ from rle.core.scaling import RewardScaler
 from rle.explore.base import Strategy, Stream
 from rle.explore.transitions import Transitions
 from rle.learn.adam import Adam
+from rle.learn.base import Learner
 from rle.learn.compilation import compiled
 from rle.learn.loss import LossWeights, normalised, ppo_loss
 from rle.learn.rollout import Rollout
@@ -64,7 +65,7 @@ def _asked(strategy: Strategy, transitions: Transitions) -> Tensor:
 STATISTICS = ("policy_loss", "entropy", "approximate_kl", "clip_fraction", "gradient_norm")
 
 
-class PPO:
+class PPO(Learner):
     """Learns policy and value of one or several reward streams from rollouts."""
 
     def __init__(
@@ -81,6 +82,7 @@ class PPO:
     ) -> None:
         self.network = network
         self.config = config
+        self._strategy = strategy
         self.task_stream = Stream(
             "task",
             config.task_coefficient,
@@ -130,6 +132,23 @@ class PPO:
         if compile:
             self._gradient = compiled(self._gradients) if whole else self._gradient
             self._evaluation = compiled(self._evaluate)
+
+    @property
+    def learning_rate(self) -> float:
+        """Adam's step size."""
+        return self.optimiser.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, value: float) -> None:
+        self.optimiser.learning_rate = value
+
+    @property
+    def parameters(self) -> Tensor:
+        return self.optimiser.flat
+
+    def improve(self, rollout: Rollout) -> dict[str, float]:
+        batch, metrics = self.prepare(rollout, self._strategy)
+        return metrics | self.update(batch, rollout, self._strategy)
 
     @torch.no_grad()
     def prepare(self, rollout: Rollout, strategy: Strategy) -> tuple[Batch, dict[str, float]]:
@@ -363,18 +382,16 @@ class PPO:
     def set_progress(self, fraction: float) -> None:
         """Tell how much of the run is done: anneals the learning rate, if asked to."""
         if self.config.anneal_learning_rate:
-            self.optimiser.learning_rate = self.config.learning_rate * (1 - fraction)
+            self.learning_rate = self.config.learning_rate * (1 - fraction)
 
     def state_dict(self) -> State:
         return {
-            "network": dict(self.network.state_dict()),
             "optimiser": self.optimiser.state_dict(),
             "scaler": self._scaler.state_dict(),
             "generator": generator_state(self._generator),
         }
 
     def load_state_dict(self, state: State) -> None:
-        self.network.load_state_dict(state["network"])
         self.optimiser.load_state_dict(state["optimiser"])
         self._scaler.load_state_dict(state["scaler"])
         self._generator = restore_generator(state["generator"])

@@ -9,13 +9,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rle.explore import RandomLatentExploration, Strategy
-from rle.explore.mixture import Mixture, latent_strategy
+from rle.agents import Agent
 from rle.explore.noisy import noisy_layers
 from rle.randomness import derive_seed, generator
 from rle.report.records import RunRecord
-from rle.runs.evaluate import load_agent, trajectories
-from rle.runs.trainer import Trainer
+from rle.runs.evaluate import trajectories
+from rle.runs.loading import load
 from rle.tasks import fourroom
 
 IntArray = npt.NDArray[np.int64]
@@ -40,45 +39,26 @@ class Diversity:
     """Of repeated trajectories under one z: what action noise alone does."""
 
 
-def load_for_pictures(run: RunRecord, step: int | None) -> Trainer:
+def load_for_pictures(run: RunRecord, step: int | None) -> Agent:
     """The agent of a run at a checkpoint (the latest if None), to be watched."""
-    agent = load_agent(run.directory, step)
-    agent.strategy.evaluate(greedy=False)
-    return agent
+    return load(run.directory, step)
 
 
-def draw_latents(strategy: Strategy, count: int) -> Tensor | None:
-    """`[count, L]` latents, the same for every agent with the same law and d; None without z.
-
-    What is stored beside z (the previous bonus) is 0, as on the first step under a new z.
-    """
-    if latent_strategy(strategy) is None:
-        return None
-    parts = strategy.parts.values() if isinstance(strategy, Mixture) else [strategy]
-    drawn = []
-    for part in parts:
-        latent = torch.zeros(count, part.latent_size)
-        if isinstance(part, RandomLatentExploration):
-            z = part.draw_latents(count, generator(SEED, "report latents"))
-            latent[:, : z.shape[1]] = z
-        drawn.append(latent)
-    return torch.cat(drawn, dim=1)
-
-
-def watch(agent: Trainer, draws: int, repeats: int, steps: int) -> tuple[IntArray, IntArray | None]:
+def watch(agent: Agent, draws: int, repeats: int, steps: int) -> tuple[IntArray, IntArray | None]:
     """Cells `[steps + 1, draws * repeats]` of trajectories, and which draw each was made under.
 
     A draw is a z, or for NoisyNet a sample of its weight noise; None for agents with neither.
     """
-    latents = draw_latents(agent.strategy, draws)
-    if latents is not None:
-        latents = latents.repeat_interleave(repeats, dim=0).to(agent.device)
+    latents = None
+    if agent.latent_dimension:
+        drawn = agent.sample_latents(draws, generator(SEED, "report latents"))
+        latents = drawn.repeat_interleave(repeats, dim=0)
     perturbed = _perturb_each(agent, draws, repeats)
     cells = trajectory_cells(agent, latents, steps, draws * repeats)
     return cells, np.arange(draws).repeat(repeats) if perturbed or latents is not None else None
 
 
-def _perturb_each(agent: Trainer, draws: int, repeats: int) -> bool:
+def _perturb_each(agent: Agent, draws: int, repeats: int) -> bool:
     """Give the trajectories of each draw their own sample of weight noise; False without any."""
     layers = noisy_layers(agent.network)
     for layer in layers:
@@ -98,13 +78,13 @@ def _perturb_each(agent: Trainer, draws: int, repeats: int) -> bool:
     return bool(layers)
 
 
-def time_limit(agent: Trainer) -> int:
+def time_limit(agent: Agent) -> int:
     """Steps after which an episode of the agent's task ends."""
     limit = agent.config.environment.time_limit
     return fourroom.TIME_LIMIT if limit is None else limit
 
 
-def trajectory_cells(agent: Trainer, latents: Tensor | None, steps: int, count: int) -> IntArray:
+def trajectory_cells(agent: Agent, latents: Tensor | None, steps: int, count: int) -> IntArray:
     """Cells `[steps + 1, count]` of trajectories from the start, each under its own fixed z.
 
     A trajectory that reaches the goal stays there: what follows would be another episode.

@@ -11,7 +11,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ from rle.tasks.base import State
 
 CONFIG = "config.json"
 META = "meta.json"
+SPEC = "spec.json"
 METRICS = "metrics.jsonl"
 EPISODES = "episodes.jsonl"
 FINISHED = "finished.json"
@@ -134,6 +135,15 @@ class RunDirectory:
         """Versions, machine and code state the run began with."""
         return read_json(self.path / META)
 
+    def spec(self) -> dict[str, Any] | None:
+        """What an agent must know of the task; None in runs of versions that did not write it."""
+        path = self.path / SPEC
+        return read_json(path) if path.exists() else None
+
+    def save_spec(self, values: dict[str, Any]) -> None:
+        """Keep what an agent must know of the task."""
+        write_json(self.path / SPEC, values)
+
     def finished(self) -> dict[str, Any] | None:
         """The run's closing record, or None while it is not finished."""
         path = self.path / FINISHED
@@ -157,18 +167,23 @@ class RunDirectory:
             save_state(self.path / ARTEFACTS / f"{step:012d}.safetensors", dict(artefacts))
         save_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors", state)
 
-    def load_checkpoint(self, step: int | None = None) -> State:
-        """The state at `step`, or at the latest checkpoint."""
+    def latest_checkpoint(self) -> int:
+        """The step of the latest checkpoint."""
         steps = self.checkpoint_steps()
         if not steps:
             raise UsageError(f"{self.path} has no checkpoint: train it again from the start.")
-        step = steps[-1] if step is None else step
+        return steps[-1]
+
+    def load_checkpoint(self, step: int | None = None, only: Collection[str] = ()) -> State:
+        """The state at `step`, or at the latest checkpoint; `only` some branches of it if named."""
+        step = self.latest_checkpoint() if step is None else step
+        steps = self.checkpoint_steps()
         if step not in steps:
             raise UsageError(
                 f"{self.path} has no checkpoint at step {step}: choose one of "
                 f"{', '.join(str(present) for present in steps)}."
             )
-        return load_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors")
+        return load_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors", only)
 
     def artefact_steps(self) -> list[int]:
         """Steps at which the suite's own data stand, ascending."""

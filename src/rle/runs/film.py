@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
+from rle.agents.agent import Agent
+from rle.agents.play import Played, play
 from rle.checks import require
 from rle.explore.mixture import latent_strategy
-from rle.explore.transitions import Transitions
 from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
-from rle.runs.directory import RunDirectory, make_folder
-from rle.runs.evaluate import load_agent
-from rle.runs.trainer import Trainer
+from rle.runs.directory import make_folder
+from rle.runs.evaluate import use_threads
+from rle.runs.loading import load
 from rle.tasks.base import Picture
 from rle.tasks.film import Filmed, filmed
 
@@ -47,23 +47,23 @@ def film(
     """
     require(clips > 0, f"clips is {clips}: give a number above 0.")
     require(seconds > 0, f"seconds is {seconds}: give a number above 0.")
-    run = RunDirectory.open(path)
-    agent = load_agent(run, step)
+    agent = load(path, step)
+    use_threads(agent)
     stage = filmed(agent.config.task, agent.config.environment)
-    stage.share_statistics(agent.task)
-    agent.strategy.evaluate(greedy)
-    latents = _latents(agent, clips, seed)
+    latents = None
+    if agent.latent_dimension:
+        latents = agent.sample_latents(clips, generator(seed, "film latents"))
     folder = Path(out)
     make_folder(folder, "--video")
     films = []
     try:
         for number in range(clips):
             z = None if latents is None else latents[number]
-            title = f"{agent.config.task}  {agent.config.explore}  {agent.step:,} steps"
+            title = f"{agent.config.task}  {agent.config.explore}  {agent.trained_steps:,} steps"
             name = folder / f"{'z' if z is not None else 'clip'}-{number}.mp4"
             with Clip(name, stage.frames_per_second, title, z) as clip:
                 score = 0.0
-                for pictures, moment in _play(agent, stage, z, seconds, greedy, (seed, number)):
+                for pictures, moment in _shoot(agent, stage, z, seconds, greedy, (seed, number)):
                     score = moment.score
                     clip.write(pictures, moment)
             films.append(Film(name, score))
@@ -72,16 +72,8 @@ def film(
     return films
 
 
-def _latents(agent: Trainer, count: int, seed: int) -> Tensor | None:
-    strategy = latent_strategy(agent.strategy)
-    if strategy is None:
-        return None
-    return strategy.draw_latents(count, generator(seed, "film latents"))
-
-
-@torch.no_grad()
-def _play(
-    agent: Trainer,
+def _shoot(
+    agent: Agent,
     stage: Filmed,
     z: Tensor | None,
     seconds: float,
@@ -89,43 +81,40 @@ def _play(
     seed: tuple[int, int],
 ) -> Iterator[tuple[list[Picture], Moment]]:
     """The pictures of every step until the game or the time is over, and what belongs beside them."""
-    strategy, network, distribution = agent.strategy, agent.network, agent.distribution
     own_seed = derive_seed(seed[0], f"film {seed[1]}")
-    strategy.reseed(own_seed)
-    strategy.serve(1)
-    follower = latent_strategy(strategy)
-    if follower is not None and z is not None:
-        follower.pin(z[None].to(agent.device))
-    strategy.start(network)
-    strategy.begin_rollout(network)
-    source = generator(own_seed, "film")
+    agent.strategy.reseed(own_seed)
     observation = stage.reset(own_seed)
-    # In a mixture, the bonus that belongs to z.
-    stream = strategy.streams.index(follower.streams[0]) if follower and follower.streams else 0
-    score, shown, limit = 0.0, 0, round(seconds * stage.frames_per_second)
     yield stage.pictures(), Moment(0.0, None)
+    score, shown, limit = 0.0, 0, round(seconds * stage.frames_per_second)
+    steps = play(
+        agent,
+        stage,
+        observation,
+        agent.noise(1, generator(own_seed, "film")),
+        # A clip is one rollout: one sample of NoisyNet's noise, as it is one z.
+        ahead=max(limit, 1),
+        latents=None if z is None else z[None],
+        greedy=greedy,
+    )
     while shown < limit:
-        strategy.draw(1)
-        latent = strategy.latent()
-        output = network.policy(observation.to(agent.device), strategy.network_input(latent))
-        noise = distribution.draw_noise((1,), source).to(agent.device)
-        action = distribution.mode(output) if greedy else distribution.sample(output, noise)
-        outcome = stage.step(action.cpu())
-        bonus = None
-        if strategy.streams:
-            made = Transitions(
-                observation.to(agent.device),
-                action.to(agent.device),
-                outcome.next_observation.to(agent.device),
-                latent,
-            )
-            bonus = float(strategy.bonus(made)[0, stream])
-        strategy.after_step(outcome)
-        score += float(outcome.reward if outcome.score is None else outcome.score)
+        played = next(steps)
+        step = played.step
+        score += float(step.reward if step.score is None else step.score)
         pictures = stage.pictures()
         shown += len(pictures)
-        yield pictures, Moment(score, bonus)
-        observation = outcome.observation
-        over = outcome.episode_over
-        if bool(outcome.terminated | outcome.truncated if over is None else over):
+        yield pictures, Moment(score, _bonus(agent, played))
+        over = step.episode_over
+        if bool(step.terminated | step.truncated if over is None else over):
             return
+
+
+def _bonus(agent: Agent, played: Played) -> float | None:
+    """The bonus of a step; in a mixture, the one that belongs to z."""
+    streams, follower = agent.strategy.streams, latent_strategy(agent.strategy)
+    if not streams:
+        return None
+    stream = streams.index(follower.streams[0]) if follower and follower.streams else 0
+    bonuses = agent.bonus(
+        played.observation, played.action, played.step.next_observation, played.latent
+    )
+    return float(bonuses[0, stream])

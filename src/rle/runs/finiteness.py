@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rle.errors import UsageError
-from rle.learn.ppo import PPO
+from rle.learn.base import Learner
 from rle.learn.rollout import Rollout
 from rle.tasks.base import Step
 
@@ -52,7 +52,7 @@ class _Part(NamedTuple):
 
 
 def check_iteration(
-    task: str, rollout: Rollout, learner: PPO, metrics: Mapping[str, float], first_step: int
+    task: str, rollout: Rollout, learner: Learner, metrics: Mapping[str, float], first_step: int
 ) -> None:
     """Raise `UsageError` unless a rollout and the update on it came out finite.
 
@@ -67,7 +67,7 @@ def check_iteration(
     losses = {name: value for name, value in metrics.items() if name.startswith(LOSSES)}
     finals = rollout.finals()
     sums = [rollout.observation, rollout.policy_output, rollout.reward, rollout.bonus]
-    sums += [learner.optimiser.flat] + ([] if finals is None else [finals.observation])
+    sums += [learner.parameters] + ([] if finals is None else [finals.observation])
     if _finite_sums(sums) and all(map(math.isfinite, losses.values())):
         return
     num_envs = rollout.reward.shape[1]
@@ -82,7 +82,7 @@ def check_iteration(
                 f"the loss is not finite in the update at step {step:,} ({name} is {value}): train "
                 "again with a lower --learning-rate, or with --scale-reward True if rewards are large."
             )
-    if not bool(learner.optimiser.flat.isfinite().all()):
+    if not bool(learner.parameters.isfinite().all()):
         raise UsageError(
             f"the networks' parameters are not finite after the update at step {step:,}: train again "
             "with a lower --learning-rate."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rle.agents.device import resolve_device
 from rle.config import RunConfig
-from rle.runs.trainer import Trainer, resolve_device
+from rle.runs.trainer import Trainer
 from rle.tasks.handed_over import handed_over, is_found_by_name, require_same
 
 

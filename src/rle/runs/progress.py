@@ -14,6 +14,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from rle.runs.callbacks import Callback
+from rle.runs.directory import RunDirectory
+from rle.runs.episodes import Episode
+from rle.runs.trainer import Trainer
+
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -91,18 +96,19 @@ class Lines:
         pass
 
 
-class Silent:
-    """Shows nothing."""
+class ShowProgress(Callback):
+    """Shows how far the run is in what suits where the output goes."""
 
-    def update(self, step: int, metrics: dict[str, Any]) -> None:
-        pass
+    def on_start(self, run: RunDirectory, trainer: Trainer) -> None:
+        config = trainer.config
+        label = f"{config.task} {config.explore} seed {config.seed}"
+        kind = Bar if sys.stdout.isatty() else Lines
+        self._display: ProgressDisplay = kind(label, trainer.step, config.total_steps)
 
-    def close(self) -> None:
-        pass
+    def on_iteration(
+        self, trainer: Trainer, metrics: dict[str, Any], episodes: list[Episode]
+    ) -> None:
+        self._display.update(trainer.step, metrics)
 
-
-def progress_display(label: str, step: int, total: int, quiet: bool) -> ProgressDisplay:
-    """What suits where the output goes."""
-    if quiet:
-        return Silent()
-    return (Bar if sys.stdout.isatty() else Lines)(label, step, total)
+    def on_end(self, run: RunDirectory, trainer: Trainer) -> None:
+        self._display.close()

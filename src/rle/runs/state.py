@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import safetensors
 import safetensors.torch
-import torch
 from torch import Tensor
 
 from rle.errors import UsageError
@@ -38,26 +38,33 @@ def _strip(node: Any, path: str, tensors: dict[str, Tensor]) -> Any:
     return node
 
 
-def load_state(path: Path) -> State:
-    """Read what `save_state` wrote."""
+def load_state(path: Path, only: Collection[str] = ()) -> State:
+    """Read what `save_state` wrote, or `only` the branches at these places (`learner/network`)."""
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        tree = json.loads(metadata["tree"])
+            tree = json.loads((file.metadata() or {})["tree"])
+            state: State = _restore(tree, "", file, only)
     except (OSError, KeyError, ValueError, safetensors.SafetensorError) as error:
         raise UsageError(
             f"the checkpoint {path} cannot be read ({error}): delete it to go on from an earlier one."
         ) from error
-    state: State = _restore(tree, tensors)
     return state
 
 
-def _restore(node: Any, tensors: dict[str, torch.Tensor]) -> Any:
+def _restore(node: Any, path: str, file: Any, only: Collection[str]) -> Any:
     if isinstance(node, dict):
         if _TENSOR in node:
-            return tensors[node[_TENSOR]]
-        return {key: _restore(value, tensors) for key, value in node.items()}
+            return file.get_tensor(node[_TENSOR])
+        return {
+            key: _restore(value, f"{path}/{key}", file, only)
+            for key, value in node.items()
+            if not only or any(_on_the_way(f"{path}/{key}", f"/{place}") for place in only)
+        }
     if isinstance(node, list):
-        return [_restore(value, tensors) for value in node]
+        return [_restore(value, path, file, only) for value in node]
     return node
+
+
+def _on_the_way(path: str, place: str) -> bool:
+    """Whether one of them leads to the other."""
+    return f"{place}/".startswith(f"{path}/") or f"{path}/".startswith(f"{place}/")

@@ -5,21 +5,24 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from rle.agents.spec import spec_to_dict
 from rle.config import RunConfig
 from rle.explore.registry import check_strategy_name
 from rle.idle import refuse_idle_settings
 from rle.learn.compilation import should_compile
 from rle.naming import folder_name
 from rle.presets import preset_config
+from rle.runs.callbacks import Callback
 from rle.runs.directory import RunDirectory
 from rle.runs.handed_over import trainer_of
-from rle.runs.logging import RunLogger, load_tensorboard
-from rle.runs.progress import progress_display
+from rle.runs.progress import ShowProgress
+from rle.runs.sinks import SinkFactory, find_sink
+from rle.runs.sinks.jsonl import JsonLines
 from rle.runs.trainer import Trainer
 from rle.settings import replace
 from rle.tasks.handed_over import is_found_by_name, name_of, size_of
@@ -35,6 +38,7 @@ def train(
     total_steps: int | None = None,
     out: Path | str | None = None,
     quiet: bool = False,
+    callbacks: Sequence[Callback] = (),
     **settings: Any,
 ) -> RunDirectory:
     """Train an agent and return its run directory.
@@ -45,6 +49,8 @@ def train(
         explore: a strategy, see `rle list strategies`, or `module:NAME` of your own.
         preset: `paper`, `released` or `desktop`; None: `paper`, and `desktop` on control/ tasks.
         out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
+        callbacks: what else is to happen after each iteration. They are not recorded: give them to
+            `resume` again. Sinks (`sinks=("tensorboard", "my_module:MySink")`) are.
         settings: any setting by name; `__` stands for the dot (`rle__dimension=8`). One that would do
             nothing in this run is refused.
 
@@ -64,7 +70,9 @@ def train(
     size = size_of(task)
     if size is not None:
         settings.setdefault("num_envs", size)
-    return train_config(replace(config, settings), out, quiet, given=settings, env=task)
+    return train_config(
+        replace(config, settings), out, quiet, given=settings, env=task, callbacks=callbacks
+    )
 
 
 def default_out(config: RunConfig) -> Path:
@@ -78,6 +86,7 @@ def train_config(
     quiet: bool = False,
     given: Iterable[str] = (),
     env: Any = None,
+    callbacks: Sequence[Callback] = (),
 ) -> RunDirectory:
     """Train what a complete configuration describes, on `env` if the task has no name of its own.
 
@@ -85,53 +94,76 @@ def train_config(
     """
     # Decided once and recorded, so that a resumed run computes with the same kernels.
     config = replace(config, {"compile": "on" if should_compile(config) else "off"})
-    if config.machine.tensorboard:
-        load_tensorboard()  # says what is missing before anything is written
+    sinks = [find_sink(name) for name in config.machine.sinks]  # before anything is written
     trainer = trainer_of(config, env)
     config = trainer.config
     refuse_idle_settings(config, trainer.task.spec, given)
     run = RunDirectory.create(default_out(config) if out is None else Path(out), config)
     with run.locked():
+        _keep_spec(run, trainer)
         trainer.start()
-        _run(trainer, run, quiet)
+        _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet))
     return run
 
 
-def resume(path: Path | str, quiet: bool = False, env: Any = None) -> RunDirectory:
+def resume(
+    path: Path | str, quiet: bool = False, env: Any = None, callbacks: Sequence[Callback] = ()
+) -> RunDirectory:
     """Go on with an interrupted run from its latest checkpoint, bit for bit.
 
     `env` is what `train` was given, if that was an object: only its name is in the run directory.
+    Its sinks go on by themselves; its `callbacks` must be given again.
     """
     run = RunDirectory.open(path)
     if run.finished() is not None:
         return run
-    trainer = trainer_of(run.config(), env)
+    config = run.config()
+    sinks = [find_sink(name) for name in config.machine.sinks]
+    trainer = trainer_of(config, env)
     with run.locked():
         if run.checkpoint_steps():
             trainer.load_state_dict(run.load_checkpoint())
         else:
             trainer.start()
         run.truncate_logs(trainer.iteration, trainer.step)
-        _run(trainer, run, quiet)
+        _keep_spec(run, trainer)
+        _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet))
     return run
 
 
-def _run(trainer: Trainer, run: RunDirectory, quiet: bool) -> None:
+def _keep_spec(run: RunDirectory, trainer: Trainer) -> None:
+    """Let agents be built from the run directory alone."""
+    run.save_spec(spec_to_dict(trainer.task.spec, trainer.task.as_is))
+
+
+def _all_callbacks(
+    run: RunDirectory,
+    config: RunConfig,
+    sinks: Iterable[SinkFactory],
+    callbacks: Sequence[Callback],
+    quiet: bool,
+) -> list[Callback]:
+    """In the order in which they are called: what is on the disk is there for all others."""
+    shown: list[Callback] = [] if quiet else [ShowProgress()]
+    return [JsonLines(), *shown, *(sink(run, config) for sink in sinks), *callbacks]
+
+
+def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback]) -> None:
     """Iterate until the run is done or interrupted; checkpoint on the way and at the end."""
-    config = trainer.config
-    logger = RunLogger(run, trainer.step, config.machine.tensorboard)
-    label = f"{config.task} {config.explore} seed {config.seed}"
-    display = progress_display(label, trainer.step, config.total_steps, quiet)
-    interval = config.machine.checkpoint_every
+    interval = trainer.config.machine.checkpoint_every
     started, first_step = time.monotonic(), trainer.step
-    try:
+    with ExitStack() as at_the_end:
+        at_the_end.callback(trainer.task.close)
+        for callback in callbacks:
+            callback.on_start(run, trainer)
+            at_the_end.callback(callback.on_end, run, trainer)
         with _finish_iteration_on_interrupt() as interrupted:
             while not trainer.done:
                 before = trainer.step
                 metrics, episodes = trainer.iterate()
                 metrics["seconds"] = round(time.monotonic() - started, 3)
-                logger.write(metrics, episodes, before, config.environment.num_envs)
-                display.update(trainer.step, metrics)
+                for callback in callbacks:
+                    callback.on_iteration(trainer, metrics, episodes)
                 due = trainer.step // interval > before // interval
                 if due or trainer.done or interrupted.is_set():
                     run.save_checkpoint(
@@ -139,11 +171,8 @@ def _run(trainer: Trainer, run: RunDirectory, quiet: bool) -> None:
                     )
                 if interrupted.is_set() and not trainer.done:
                     raise KeyboardInterrupt
-    finally:
-        display.close()
-        logger.close()
-        trainer.task.close()
     seconds = time.monotonic() - started
+    stopped = {} if trainer.stop_reason is None else {"stopped": trainer.stop_reason}
     run.finish(
         {
             "step": trainer.step,
@@ -151,6 +180,7 @@ def _run(trainer: Trainer, run: RunDirectory, quiet: bool) -> None:
             "steps_per_second": round((trainer.step - first_step) / max(seconds, 1e-9), 1),
             "measures": trainer.task.measures(),
         }
+        | stopped
     )
 
 

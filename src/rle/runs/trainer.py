@@ -8,16 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rle.agents.agent import Agent, fitting_checkpoint
+from rle.agents.device import resolve_device
 from rle.checks import require
 from rle.config import RunConfig
-from rle.errors import UsageError
-from rle.explore.registry import make_strategy
 from rle.explore.transitions import Transitions, joined
+from rle.learn.build import make_learner
 from rle.learn.compilation import compiled, should_compile
-from rle.learn.ppo import PPO
 from rle.learn.rollout import Rollout, Rows
-from rle.nets.build import make_actor_critic
-from rle.nets.distributions import distribution_for
 from rle.nets.precision import resolved
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.runs.diagnostics import latent_sensitivity
@@ -25,26 +23,13 @@ from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.finiteness import check_iteration, check_step
 from rle.settings import replace
 from rle.tasks.base import State, Step, Task, random_actions
+from rle.tasks.normalise import NormalisedTask
 from rle.tasks.registry import make_task
 
 WARM_UP_NUMBERS = 2**25
 """How many numbers a strategy is shown at a time while it warms up."""
 BLOCK = 8
 """Steps that are compiled as one, and stored at once."""
-
-
-def resolve_device(name: str) -> torch.device:
-    """The PyTorch device that `name` means; `auto` takes a GPU if there is one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise UsageError(
-            f"device {name!r} is not available here: use cpu, or auto to take a GPU if there is one."
-        ) from error
-    return device
 
 
 class Trainer:
@@ -73,7 +58,10 @@ class Trainer:
             f"the task has {spec.num_envs} environments and the configuration "
             f"{config.environment.num_envs}: set num-envs to the task's.",
         )
-        self.strategy = make_strategy(config, spec, self.device)
+        normaliser = self.task.normaliser if isinstance(self.task, NormalisedTask) else None
+        self.agent = Agent(config, spec, self.device, normaliser)
+        self.strategy, self.network = self.agent.strategy, self.agent.network
+        self.distribution = self.agent.distribution
         self.iterations = config.rollouts - self.strategy.warmup_rollouts
         """Iterations of the whole run: what the warm-up leaves of its rollouts."""
         require(
@@ -82,29 +70,8 @@ class Trainer:
             f"{self.strategy.warmup_rollouts * config.batch_size}: give more steps, or a smaller "
             "warmup-rollouts.",
         )
-        self.distribution = distribution_for(spec.action_space)
-        heads = 1 + sum(stream.separate for stream in self.strategy.streams)
-        self.network = make_actor_critic(
-            spec,
-            config.network,
-            self.strategy.input_size,
-            heads,
-            generator(config.seed, "networks"),
-            self.strategy.linear,
-            config.machine.precision,
-        ).to(self.device)
         compile = should_compile(config)
-        self.learner = PPO(
-            self.network,
-            self.distribution,
-            self.strategy,
-            config.learner,
-            spec.num_envs,
-            config.seed,
-            self.device,
-            compile,
-            machine.micro_batch,
-        )
+        self.learner = make_learner(self.agent, compile)
         self.rollout = Rollout(
             config.learner.rollout_steps,
             spec,
@@ -124,6 +91,8 @@ class Trainer:
             self.task.compile(compiled)
         self.episodes = EpisodeTracker(spec.num_envs)
         self.iteration = 0
+        self.stop_reason: str | None = None
+        """Why the run is to end before it has made all its steps."""
         self._policy_generator = generator(config.seed, "policy")
         self._observation = torch.zeros(())
 
@@ -134,8 +103,12 @@ class Trainer:
 
     @property
     def done(self) -> bool:
-        """Whether the run has made all its steps."""
-        return self.iteration >= self.iterations
+        """Whether the run has made all its steps, or was stopped."""
+        return self.iteration >= self.iterations or self.stop_reason is not None
+
+    def stop(self, reason: str) -> None:
+        """End the run after this iteration; `finished.json` gives the reason."""
+        self.stop_reason = reason
 
     def start(self) -> None:
         """Begin a new run: let the strategy warm up, then start every environment afresh."""
@@ -184,9 +157,7 @@ class Trainer:
 
     def _learn(self) -> dict[str, float]:
         """One update on the rollout; returns what it and the strategy measured."""
-        batch, metrics = self.learner.prepare(self.rollout, self.strategy)
-        metrics |= self.learner.update(batch, self.rollout, self.strategy)
-        metrics |= self.strategy.metrics()
+        metrics = self.learner.improve(self.rollout) | self.strategy.metrics()
         metrics["latent_sensitivity"] = latent_sensitivity(
             self.network,
             self.distribution,
@@ -265,7 +236,7 @@ class Trainer:
             "iteration": self.iteration,
             "observation": self._observation,
             "policy_generator": generator_state(self._policy_generator),
-            "learner": self.learner.state_dict(),
+            "learner": {"network": dict(self.network.state_dict()), **self.learner.state_dict()},
             "strategy": self.strategy.state_dict(),
             "task": self.task.state_dict(),
             "episodes": self.episodes.state_dict(),
@@ -273,26 +244,16 @@ class Trainer:
 
     def load_state_dict(self, state: State) -> None:
         """Go on from a state of `state_dict`."""
-        self.load_agent(state)
-        try:
+        self.agent.load_state_dict(state)
+        with fitting_checkpoint():
+            self.iteration = state["iteration"]
+            self.learner.load_state_dict(state["learner"])
             self._observation = state["observation"].to(self.device)
             self._policy_generator = restore_generator(state["policy_generator"])
             self.task.load_state_dict(state["task"])
             self.episodes.load_state_dict(state["episodes"])
             if self.task.restarted:
                 self.episodes.abandon()
-        except (KeyError, RuntimeError, ValueError) as error:
-            raise _mismatch(error) from error
-
-    def load_agent(self, state: State) -> None:
-        """Take over what was learned, but not where the environments stood."""
-        try:
-            self.iteration = state["iteration"]
-            self.learner.load_state_dict(state["learner"])
-            self.strategy.load_state_dict(state["strategy"])
-            self.task.load_statistics(state["task"])
-        except (KeyError, RuntimeError, ValueError) as error:
-            raise _mismatch(error) from error
 
 
 def _real_transitions(observation: Tensor, action: Tensor, step: Step) -> Transitions:
@@ -302,12 +263,4 @@ def _real_transitions(observation: Tensor, action: Tensor, step: Step) -> Transi
         return Transitions(observation, action, step.next_observation)
     return Transitions(
         lambda: observation[real], lambda: action[real], lambda: step.next_observation[real]
-    )
-
-
-def _mismatch(error: Exception) -> UsageError:
-    reason = str(error).splitlines()[0]
-    return UsageError(
-        f"the checkpoint does not fit the run's configuration ({reason}): restore config.json, or "
-        "use the version of the program that wrote the run."
     )

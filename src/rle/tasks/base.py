@@ -136,12 +136,6 @@ class Task(ABC):
     def load_state_dict(self, state: State) -> None:
         """Go on from a state of `state_dict`."""
 
-    def load_statistics(self, state: State) -> None:
-        """Take over how observations are shown from a state of `state_dict`, and nothing else."""
-
-    def share_statistics(self, other: Task) -> None:
-        """Show observations exactly as `other` does now, and no longer learn how from them."""
-
     def measures(self) -> dict[str, float]:
         """Numbers of the suite's own about everything visited so far, logged every iteration."""
         return {}

@@ -15,12 +15,48 @@ from rle.tasks.base import Picture, State, Step, Task
 EPSILON = 1e-8
 
 
-class NormalisedTask(Task):
-    """Shows (observation - mean) / deviation, clipped; both run over everything seen so far.
+class ObservationNormaliser:
+    """(observation - mean) / deviation, clipped; both run over everything it has learned from.
 
-    What the task has declared to be fit as it is stays so. A number that is not finite is shown as
-    NaN, where it came from and nowhere else: whoever checks the run can then say where that was.
+    A task in training learns it, and the agent that acts in the task knows it. What is declared to be
+    fit `as_is` stays so. A number that is not finite is shown as NaN, where it came from and nowhere
+    else: whoever checks the run can then say where that was.
     """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        clip: float,
+        device: torch.device,
+        as_is: Tensor | None = None,
+    ) -> None:
+        self.moments = RunningMoments(shape, device)
+        self.as_is = None if as_is is None else as_is.to(device)
+        self._clip = clip
+
+    def learn(self, observation: Tensor, real: Tensor | None) -> None:
+        """Take in the `real` ones of observations `[N, ...]`."""
+        # In the place of what is not finite, what changes the mean least.
+        mean = self.moments.mean.to(observation.dtype)
+        self.moments.update(torch.where(observation.isfinite(), observation, mean), real)
+
+    def show(self, observation: Tensor) -> Tensor:
+        """Observations `[N, ...]` as the networks see them."""
+        mean, deviation = self.moments.mean.float(), self.moments.deviation.float()
+        shown = ((observation - mean) / (deviation + EPSILON)).clamp(-self._clip, self._clip)
+        if self.as_is is not None:
+            shown = torch.where(self.as_is, observation, shown)
+        return torch.where(observation.isfinite(), shown, torch.nan)
+
+    def state_dict(self) -> State:
+        return self.moments.state_dict()
+
+    def load_state_dict(self, state: State) -> None:
+        self.moments.load_state_dict(state)
+
+
+class NormalisedTask(Task):
+    """Shows what a normaliser makes of a task's observations, and lets it learn from them first."""
 
     def __init__(self, task: Task, clip: float, device: torch.device) -> None:
         self.spec = dataclasses.replace(task.spec, observation_dtype=torch.float32)
@@ -28,13 +64,13 @@ class NormalisedTask(Task):
         self.shown = task
         """The task whose observations are normalised."""
         self.as_is = task.as_is
-        self._clip = clip
-        self._frozen = False
-        self._moments = RunningMoments(task.spec.observation_shape, device)
+        self.normaliser = ObservationNormaliser(
+            task.spec.observation_shape, clip, device, task.as_is
+        )
         self._take_in: Callable[..., tuple[Tensor, Tensor]] = self._learn_and_show
 
     def reset(self, seed: int) -> Tensor:
-        return self._show(self.shown.reset(seed))
+        return self.normaliser.show(self.shown.reset(seed))
 
     def draw(self, steps: int) -> None:
         self.shown.draw(steps)
@@ -51,31 +87,12 @@ class NormalisedTask(Task):
         self, next_observation: Tensor, observation: Tensor | None, real: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Both as they are shown, after the real ones of the first have counted."""
-        if not self._frozen:
-            # In the place of what is not finite, what changes the mean least.
-            mean = self._moments.mean.to(next_observation.dtype)
-            finite = torch.where(next_observation.isfinite(), next_observation, mean)
-            self._moments.update(finite, real)
-        shown = self._show(next_observation)
-        return shown, shown if observation is None else self._show(observation)
+        self.normaliser.learn(next_observation, real)
+        shown = self.normaliser.show(next_observation)
+        return shown, shown if observation is None else self.normaliser.show(observation)
 
     def compile(self, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         self._take_in = compiled(self._learn_and_show)
-
-    def _show(self, observation: Tensor) -> Tensor:
-        mean, deviation = self._moments.mean.float(), self._moments.deviation.float()
-        shown = ((observation - mean) / (deviation + EPSILON)).clamp(-self._clip, self._clip)
-        if self.as_is is not None:
-            shown = torch.where(self.as_is, observation, shown)
-        return torch.where(observation.isfinite(), shown, torch.nan)
-
-    def load_statistics(self, state: State) -> None:
-        self._moments.load_state_dict(state["moments"])
-
-    def share_statistics(self, other: Task) -> None:
-        assert isinstance(other, NormalisedTask)
-        self._moments.load_state_dict(other._moments.state_dict())
-        self._frozen = True
 
     def measures(self) -> dict[str, float]:
         return self.shown.measures()
@@ -87,12 +104,12 @@ class NormalisedTask(Task):
         return self.shown.picture()
 
     def state_dict(self) -> State:
-        return {"task": self.shown.state_dict(), "moments": self._moments.state_dict()}
+        return {"task": self.shown.state_dict(), "moments": self.normaliser.state_dict()}
 
     def load_state_dict(self, state: State) -> None:
         self.shown.load_state_dict(state["task"])
         self.restarted = self.shown.restarted
-        self._moments.load_state_dict(state["moments"])
+        self.normaliser.load_state_dict(state["moments"])
 
     def close(self) -> None:
         self.shown.close()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rle.checks import require
 from rle.config import EnvironmentConfig
-from rle.tasks.base import Picture, Step, Task
+from rle.tasks.base import Picture, Step
 from rle.tasks.registry import make_task
 
 MOST_PICTURES = 30
@@ -34,8 +34,8 @@ class Filmed(ABC):
     def pictures(self) -> list[Picture]:
         """What was to be seen since the last call of this."""
 
-    def share_statistics(self, other: Task) -> None:
-        """Show the agent observations exactly as `other` does now."""
+    def draw(self, steps: int) -> None:
+        """Nothing: every step draws its own randomness."""
 
     @abstractmethod
     def close(self) -> None:
@@ -46,7 +46,8 @@ class FilmedTask(Filmed):
     """Any task that can draw itself, at the pace of its own world."""
 
     def __init__(self, name: str, config: EnvironmentConfig) -> None:
-        single = dataclasses.replace(config, num_envs=1)
+        # Observations as they are: the agent knows how it sees them.
+        single = dataclasses.replace(config, num_envs=1, normalise_observations=False)
         self._task = make_task(name, single, torch.device("cpu"), engine_threads=1, pictures=True)
         require(
             self._task.spec.num_envs == 1,
@@ -67,7 +68,7 @@ class FilmedTask(Filmed):
 
     def step(self, action: Tensor) -> Step:
         self._task.draw(1)
-        step = self._task.step(action)
+        step = self._task.step(action.cpu())
         self._steps += 1
         ended = bool(step.terminated | step.truncated)
         # Where the next episode has begun already, its picture does not belong to this one.
@@ -79,9 +80,6 @@ class FilmedTask(Filmed):
     def pictures(self) -> list[Picture]:
         taken, self._pictures = self._pictures, []
         return taken
-
-    def share_statistics(self, other: Task) -> None:
-        self._task.share_statistics(other)
 
     def close(self) -> None:
         self._task.close()

@@ -1,0 +1,23 @@
+"""The learner that a configuration asks for."""
+
+from __future__ import annotations
+
+from rle.agents.agent import Agent
+from rle.learn.base import Learner
+from rle.learn.ppo import PPO
+
+
+def make_learner(agent: Agent, compile: bool) -> Learner:
+    """The learner of the section `learner`, for `agent`: PPO is the only one there is."""
+    config = agent.config
+    return PPO(
+        agent.network,
+        agent.distribution,
+        agent.strategy,
+        config.learner,
+        agent.spec.num_envs,
+        config.seed,
+        agent.device,
+        compile,
+        config.machine.micro_batch,
+    )

@@ -1,0 +1,59 @@
+"""The agent of a run directory, ready to act: no optimiser, no rollout, no environments."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from rle.agents.agent import Agent
+from rle.agents.device import resolve_device
+from rle.agents.spec import spec_from_dict
+from rle.config import RunConfig
+from rle.runs.directory import RunDirectory
+from rle.tasks.base import TaskSpec
+from rle.tasks.normalise import ObservationNormaliser
+from rle.tasks.registry import make_task
+
+_BRANCHES = ("learner/network", "strategy", "task/moments")
+"""What an agent takes of a checkpoint."""
+
+
+def load(
+    path: Path | str | RunDirectory, step: int | None = None, device: str | None = None
+) -> Agent:
+    """The agent of a run as it stood at checkpoint `step`.
+
+    Args:
+        path: the run directory.
+        step: of one of its checkpoints; None: the latest.
+        device: a PyTorch device, or auto; None: the one it was trained on.
+
+    """
+    run = path if isinstance(path, RunDirectory) else RunDirectory.open(path)
+    config = run.config()
+    place = resolve_device(config.machine.device if device is None else device)
+    spec, as_is = _spec_of(run, config)
+    normaliser = None
+    if config.environment.normalise_observations:
+        clip = config.environment.observation_clip
+        normaliser = ObservationNormaliser(spec.observation_shape, clip, place, as_is)
+    agent = Agent(config, spec, place, normaliser)
+    step = run.latest_checkpoint() if step is None else step
+    agent.load_state_dict(run.load_checkpoint(step, _BRANCHES))
+    agent.trained_steps = step
+    return agent
+
+
+def _spec_of(run: RunDirectory, config: RunConfig) -> tuple[TaskSpec, Tensor | None]:
+    """What the run recorded of its task, or else what the task itself says."""
+    recorded = run.spec()
+    num_envs = config.environment.num_envs
+    if recorded is not None:
+        return spec_from_dict(recorded, num_envs)
+    single = dataclasses.replace(config.environment, num_envs=1)
+    task = make_task(config.task, single, torch.device("cpu"), engine_threads=1)
+    task.close()
+    return dataclasses.replace(task.spec, num_envs=num_envs), task.as_is
