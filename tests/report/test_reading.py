@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rle.report.reading import last_lines, thinned_lines
-from rle.report.records import score_at_end
+from rle.report.read.logs import last_lines, thinned_lines
+from rle.report.read.records import score_at_end
 
 
 def write_lines(path: Path, number: int) -> Path:
