@@ -70,16 +70,16 @@ def test_tables_have_the_numbers_of_the_summary(two_methods: Path) -> None:
         assert f"{method['measures']['coverage']['mean']:.3f} [" in page
 
 
-def test_success_counts_only_the_end() -> None:
+def test_success_counts_only_the_end(tmp_path: Path) -> None:
     # Of 1000 steps the last tenth begins after step 900: one of two episodes there succeeded.
-    episodes = [
-        {"step": 100, "score": 0.0},
-        {"step": 900, "score": 0.0},
-        {"step": 901, "score": 1.0},
-        {"step": 1000, "score": 0.0},
-    ]
-    assert success_at_end(episodes, 1000) == 0.5
-    assert success_at_end(episodes[:2], 1000) is None
+    steps_and_scores = [(100, 0.0), (900, 0.0), (901, 1.0), (1000, 0.0)]
+    lines = [json.dumps({"step": step, "score": score}) for step, score in steps_and_scores]
+    log = tmp_path / "episodes.jsonl"
+    log.write_text("\n".join(lines) + "\n")
+    assert success_at_end(log, 1000) == 0.5
+    log.write_text("\n".join(lines[:2]) + "\n")
+    assert success_at_end(log, 1000) is None
+    assert success_at_end(tmp_path / "absent", 1000) is None
 
 
 def test_success_on_the_sparse_task(tmp_path: Path) -> None:

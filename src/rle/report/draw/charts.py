@@ -153,8 +153,10 @@ def draw_estimates(figure: EstimateFigure) -> Canvas:
     for place, row in enumerate(figure.rows):
         if row.interval.low is not None and row.interval.high is not None:
             limits = [row.interval.low, row.interval.high]
-            axes.plot(limits, [place, place], color=row.colour, linewidth=4, alpha=0.5)
-        axes.plot([row.interval.point], [place], "o", color=row.colour, markersize=7)
+            axes.plot(limits, [place, place], color=row.colour, linewidth=4, alpha=0.5, zorder=2)
+        # A dot at the end of the scale must not be cut in half.
+        dot: dict[str, Any] = {"color": row.colour, "markersize": 7, "clip_on": False, "zorder": 3}
+        axes.plot([row.interval.point], [place], "o", **dot)
         numbers = interval_text(row.interval, figure.digits)
         for at, side, text in ((0.0, "left", row.label), (1.0, "right", numbers)):
             axes.text(at, place - 0.3, text, ha=side, transform=axes.get_yaxis_transform())
@@ -199,5 +201,6 @@ def draw_bars(figure: BarFigure) -> Canvas:
     axes.set_ylim(len(figure.groups) - 0.5, -0.5)
     axes.set_xlabel(f"{figure.x_label}; dashed: {figure.reference[1]}")
     axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
     add_legend(canvas, columns)
     return canvas

@@ -192,7 +192,7 @@ def diagnostics_figure(
         caption=(
             "What the runs recorded beside their results, by its name in metrics.jsonl, each on a "
             "scale of its own and with the methods that have it. Without z the latent sensitivity "
-            f"is 0. {_reading(shown, panels[0].bands)}"
+            f"is 0. {_reading(shown, any(panel.bands for panel in panels))}"
         ),
         legend=tuple((label, style) for label, style in styles.items() if style in drawn),
         panels=tuple(panels),

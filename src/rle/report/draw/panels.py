@@ -14,8 +14,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure as Canvas
+from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
-from matplotlib.patheffects import withStroke
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
 
 from rle.report.draw.figures import ColourScale, Panel, PanelFigure, PanelGroup, Path
 from rle.report.draw.sheet import TITLE, add_axes, new_sheet
@@ -27,7 +29,7 @@ from rle.tasks import fourroom
 # colour scale, and the least width of a figure.
 _PANEL, _GAP, _LINE, _HEADING, _SCALE, _NARROWEST = 2.2, 0.14, 0.15, 0.3, 0.62, 3.0
 _CELL = _PANEL / fourroom.SIZE
-_TITLE_WIDTH = 37
+_TITLE_WIDTH = 40
 """Letters that fit over a panel."""
 
 Box = tuple[float, float, float, float]
@@ -59,6 +61,9 @@ def draw_panels(figure: PanelFigure) -> Canvas:
     _draw_paths(axes, placed)
     for left, below, panel in placed:
         _draw_panel(axes, left, below, panel)
+    _draw_marks(axes, "S", 60, [(left + _PANEL - 0.09, top + 0.1) for left, top, _ in placed])
+    goals = [(left + 0.1, top + _PANEL - 0.1) for left, top, panel in placed if panel.goal]
+    _draw_marks(axes, "*", 130, goals)
     if figure.scale is not None:
         long = min(width - 0.8, 4.5)
         _draw_scale(axes, (width - long) / 2, top + 0.1, long, figure.scale)
@@ -70,7 +75,7 @@ def draw_panels(figure: PanelFigure) -> Canvas:
 def _words(panel: Panel) -> list[tuple[str, str]]:
     """The lines over a panel, each with its weight."""
     # Bold letters are wider.
-    title = textwrap.wrap(panel.title, _TITLE_WIDTH - 4)
+    title = textwrap.wrap(panel.title, _TITLE_WIDTH - 6)
     detail = textwrap.wrap(panel.detail, _TITLE_WIDTH)
     return [(line, "bold") for line in title] + [(line, "normal") for line in detail]
 
@@ -161,11 +166,6 @@ def _draw_panel(axes: Axes, left: float, top: float, panel: Panel) -> None:
     if panel.pixels is not None:
         extent = (left, left + _PANEL, top + _PANEL, top)
         axes.imshow(panel.pixels, interpolation="none", extent=extent, aspect="auto", zorder=1)
-    halo = [withStroke(linewidth=2.0, foreground=HALO)]
-    mark: dict[str, Any] = {"color": MARK, "weight": "bold", "path_effects": halo, "zorder": 5}
-    axes.text(left + _PANEL - 0.02, top + 0.02, "S", ha="right", va="top", fontsize=10, **mark)
-    if panel.goal:
-        axes.text(left + 0.02, top + _PANEL + 0.07, "*", fontsize=16, va="baseline", **mark)
     if panel.television is not None:
         row, column = panel.television
         side = _CELL * (fourroom.TELEVISION_SIZE + 1)
@@ -176,6 +176,29 @@ def _draw_panel(axes: Axes, left: float, top: float, panel: Panel) -> None:
     if panel.missing:
         middle = _PANEL / 4
         axes.text(left + middle, top + middle, panel.missing, ha="center", va="center", color=QUIET)
+
+
+def _draw_marks(axes: Axes, letter: str, size: float, places: list[tuple[float, float]]) -> None:
+    """A letter at every place, set apart by a halo; as shapes, which take less time than text."""
+    if not places:
+        return
+    xs, ys = zip(*places, strict=True)
+    shape = TextPath((0, 0), letter, prop=FontProperties(weight="bold"))
+    box = shape.get_extents()
+    centred = shape.transformed(
+        Affine2D().translate(-(box.x0 + box.x1) / 2, -(box.y0 + box.y1) / 2)
+    )
+    for colour, edge in ((HALO, 2.0), (MARK, 0.0)):
+        axes.scatter(
+            xs,
+            ys,
+            size,
+            marker=centred,
+            facecolor=colour,
+            edgecolor=colour,
+            linewidth=edge,
+            zorder=5,
+        )
 
 
 def _draw_scale(axes: Axes, left: float, top: float, long: float, scale: ColourScale) -> None:

@@ -95,21 +95,24 @@ def _svg(canvas: Canvas) -> str:
 
 def shorten(path: str) -> str:
     """A path of straight lines in fewer letters; any other with fewer decimals."""
-    path = _DECIMALS.sub(r"\1", path)
     lines = path.split("\n")
     if any(line[:1] not in ("M", "L", "z", "") for line in lines):
-        return path
+        return _DECIMALS.sub(r"\1", path)
     shorter = []
     x = y = ""
     for line in lines:
+        if len(line) < 2:
+            shorter.append(line)
+            continue
         before = x, y
-        kind, x, y = line.split() if len(line) > 1 else (line, "", "")
+        kind, x, y = line.split()
+        x, y = x[: x.find(".") + 3] if "." in x else x, y[: y.find(".") + 3] if "." in y else y
         if kind == "L" and x == before[0]:
             shorter.append(f"V{y}")
         elif kind == "L" and y == before[1]:
             shorter.append(f"H{x}")
         else:
-            shorter.append(f"{kind}{x} {y}" if x else kind)
+            shorter.append(f"{kind}{x} {y}")
     return "".join(shorter)
 
 
@@ -118,8 +121,11 @@ def _png(canvas: Canvas, few_colours: bool) -> bytes:
     agg.draw()
     picture = Image.fromarray(np.asarray(agg.buffer_rgba())).convert("RGB")
     if few_colours:
-        # A third of the size for lines; the shades of a heat map are all needed.
-        picture = picture.quantize(256, dither=Image.Dither.NONE)
+        # A third of the size for lines; the shades of a heat map are all needed. To choose the
+        # colours, one dot of nine is enough.
+        sample = picture.resize((picture.width // 3, picture.height // 3), Image.Resampling.NEAREST)
+        palette = sample.quantize(256, dither=Image.Dither.NONE)
+        picture = picture.quantize(palette=palette, dither=Image.Dither.NONE)
     buffer = io.BytesIO()
-    picture.save(buffer, format="png", dpi=(RESOLUTION, RESOLUTION))
+    picture.save(buffer, format="png", dpi=(RESOLUTION, RESOLUTION), compress_level=3)
     return buffer.getvalue()

@@ -21,7 +21,7 @@ TITLE = 0.34
 headings, leaves them out."""
 WIDTH = 5.0
 """Of a figure with one chart. Its letters, of 9 points, are as large on a telephone as on paper."""
-_LEGEND_LINE, _LEGEND_LETTER, _LEGEND_HANDLE = 0.2, 0.075, 0.55
+_LEGEND_LINE, _LEGEND_LETTER, _LEGEND_HANDLE = 0.165, 0.075, 0.65
 
 SETTINGS: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
@@ -82,7 +82,7 @@ def add_legend(canvas: Canvas, columns: int, **options: Any) -> None:
     canvas.legend(
         loc="lower center",
         ncols=columns,
-        handlelength=2.0,
+        handlelength=2.6,
         columnspacing=1.2,
         labelspacing=0.3,
         borderpad=0.3,

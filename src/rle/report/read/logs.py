@@ -58,3 +58,17 @@ def last_lines(path: Path, number: int) -> list[dict[str, Any]]:
             if start == 0 or len(lines) > number:
                 return [json.loads(line) for line in lines[-number:]]
             block *= 4
+
+
+def lines_after(path: Path, step: float) -> list[dict[str, Any]]:
+    """The objects of a JSON-lines file, in order of their steps, that lie beyond `step`."""
+    if not path.exists():
+        return []
+    data = path.read_bytes()
+    found: list[dict[str, Any]] = []
+    for line in reversed(data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]):
+        values = json.loads(line)
+        if values["step"] <= step:
+            break
+        found.append(values)
+    return found[::-1]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rle.checks import require
 from rle.errors import UsageError
-from rle.report.read.logs import last_lines, thinned_lines
+from rle.report.read.logs import last_lines, lines_after, thinned_lines
 from rle.report.read.settings import Settings, planned_steps, read_settings
 from rle.report.read.tasks import GOAL_TASK, is_fourroom
 from rle.report.read.words import steps_text
@@ -130,7 +130,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
         finished=finished is not None,
         curves=curves,
         rate=None if finished is None else float(finished["steps_per_second"]),
-        success=success_at_end(directory.episodes(), step) if task == GOAL_TASK else None,
+        success=success_at_end(directory.path / EPISODES, step) if task == GOAL_TASK else None,
         score=score,
         notes=tuple(notes),
     )
@@ -179,14 +179,12 @@ def _curves(lines: list[dict[str, Any]]) -> dict[str, Curve]:
     return curves
 
 
-def success_at_end(episodes: list[dict[str, Any]], steps: int) -> float | None:
+def success_at_end(path: Path, steps: int) -> float | None:
     """Share of the episodes that reached the goal, of those that ended in the last tenth.
 
     None if no episode ended there.
     """
-    ended = [
-        episode["score"] > 0 for episode in episodes if episode["step"] > (1 - END_SHARE) * steps
-    ]
+    ended = [episode["score"] > 0 for episode in lines_after(path, (1 - END_SHARE) * steps)]
     return sum(ended) / len(ended) if ended else None
 
 
