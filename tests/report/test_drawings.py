@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rle.report.draw.figures import (
-    ColourScale,
-    CurveFigure,
-    Panel,
-    PanelFigure,
-    PanelGroup,
-    Series,
-)
+from rle.report.draw.figures import ColourScale, CurveFigure, Panel, PanelFigure, PanelGroup, Series
 from rle.report.draw.figures import Path as Line
 from rle.report.draw.panels import corners, wall_boxes
 from rle.report.draw.render import draw, shorten

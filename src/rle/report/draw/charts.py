@@ -11,8 +11,16 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rle.report.draw.figures import BarFigure, CurveFigure, EstimateFigure, GridFigure
-from rle.report.draw.sheet import TITLE, WIDTH, add_axes, add_legend, legend_shape, new_sheet
-from rle.report.draw.style import QUIET, LineStyle
+from rle.report.draw.style import (
+    QUIET,
+    TITLE,
+    WIDTH,
+    LineStyle,
+    add_axes,
+    add_legend,
+    legend_shape,
+    new_sheet,
+)
 from rle.report.read.words import interval_text, number_text, steps_text
 
 GRID_COLUMNS = 4
@@ -172,21 +180,20 @@ def draw_estimates(figure: EstimateFigure) -> Canvas:
 
 def draw_bars(figure: BarFigure) -> Canvas:
     """A row of bars for every task, the first on top."""
-    labels = [method.label for method in figure.methods]
-    columns, legend = legend_shape(labels, WIDTH)
-    height = max(0.22, len(labels) * _BAR / _BAR_SHARE) * len(figure.groups)
+    columns, legend = legend_shape([bars.label for bars in figure.methods], WIDTH)
+    tasks, thickness = len(figure.tasks), _BAR_SHARE / len(figure.methods)
+    height = tasks * max(0.22, _BAR / thickness)
     canvas = new_sheet(WIDTH, TITLE + _HEAD + height + _FOOT + legend, figure.title)
     axes = add_axes(canvas, _BAR_NAMES, TITLE + _HEAD, WIDTH - _BAR_NAMES - _RIGHT, height)
-    thickness = _BAR_SHARE / len(labels)
-    for number, method in enumerate(figure.methods):
+    for number, bars in enumerate(figure.methods):
         first = (number + 0.5) * thickness - _BAR_SHARE / 2
         axes.barh(
-            [place + first for place in range(len(figure.groups))],
-            [group.values[number] or 0.0 for group in figure.groups],
+            [place + first for place in range(tasks)],
+            [value or 0.0 for value in bars.values],
             0.9 * thickness,
-            color=method.colour,
-            alpha=0.5 if method.faint else 1.0,
-            label=method.label,
+            color=bars.colour,
+            alpha=0.5 if bars.faint else 1.0,
+            label=bars.label,
         )
     axes.set_xscale("asinh", linear_width=BAR_LINEAR_WIDTH)
     low, high = figure.range
@@ -195,10 +202,9 @@ def draw_bars(figure: BarFigure) -> Canvas:
     axes.set_xticks([], minor=True)
     # Nobody should have to scroll past 57 games to see what a bar's length means.
     axes.tick_params(axis="x", labeltop=True)
-    axes.set_xlim(1.05 * low, 1.15 * high)
     axes.axvline(figure.reference[0], **_DASHED)
-    axes.set_yticks(range(len(figure.groups)), [group.title for group in figure.groups])
-    axes.set_ylim(len(figure.groups) - 0.5, -0.5)
+    axes.set_yticks(range(tasks), figure.tasks)
+    axes.set(xlim=(1.05 * low, 1.15 * high), ylim=(tasks - 0.5, -0.5))
     axes.set_xlabel(f"{figure.x_label}; dashed: {figure.reference[1]}")
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)

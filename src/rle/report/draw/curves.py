@@ -8,15 +8,10 @@ import numpy as np
 
 from rle.report.draw.figures import CurveFigure, GridFigure, Series
 from rle.report.draw.style import LineStyle
-from rle.report.measure.curves import (
-    SEEDS_FOR_A_BAND,
-    diagnostics_of,
-    method_curve,
-    seeds_label,
-)
+from rle.report.measure.curves import SEEDS_FOR_A_BAND, diagnostics_of, method_curve, seeds_label
 from rle.report.measure.measures import MAX_ENTROPY
 from rle.report.read.methods import TaskGroup
-from rle.report.read.tasks import GOAL_TASK, is_fourroom, steps_axis, suite_of
+from rle.report.read.words import GOAL_TASK, is_fourroom, steps_axis, suite_of
 from rle.stats import Bootstrap
 
 MOST_BANDS = 6

@@ -94,20 +94,13 @@ class EstimateFigure(Figure):
 
 
 @dataclass(frozen=True)
-class BarStyle:
-    """What the bars of one method look like."""
+class Bars:
+    """The bars of one method, one per task; None where there is no value."""
 
     label: str
     colour: str
-    faint: bool = False
-
-
-@dataclass(frozen=True)
-class BarGroup:
-    """The bars of one task, one per method; None where there is no value."""
-
-    title: str
     values: tuple[float | None, ...]
+    faint: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,15 +108,15 @@ class BarFigure(Figure):
     """A bar for every task and method, on a scale that is linear near 0 and logarithmic beyond."""
 
     x_label: str
-    methods: tuple[BarStyle, ...]
-    groups: tuple[BarGroup, ...]
+    tasks: tuple[str, ...]
+    methods: tuple[Bars, ...]
     reference: tuple[float, str]
     """A value to compare with, and what it is called."""
 
     @property
     def range(self) -> tuple[float, float]:
         """Lowest and highest value, 0 and the reference among them."""
-        values = [value for group in self.groups for value in group.values if value is not None]
+        values = [value for bars in self.methods for value in bars.values if value is not None]
         return min(0.0, *values), max(self.reference[0], *values)
 
 

@@ -25,8 +25,15 @@ from rle.report.read.moments import (
 )
 from rle.report.read.records import FloatArray, RunRecord
 from rle.report.read.settings import television
-from rle.report.read.tasks import GOAL_TASK, TELEVISION_TASK, marks_text, task_title
-from rle.report.read.words import file_name, number_text, steps_text
+from rle.report.read.words import (
+    GOAL_TASK,
+    TELEVISION_TASK,
+    file_name,
+    marks_text,
+    number_text,
+    steps_text,
+    task_title,
+)
 from rle.tasks import fourroom
 
 COLUMNS = 5
@@ -75,6 +82,10 @@ class VisitMap:
     """`[51, 51]`; None if this was not recorded."""
 
 
+Row = tuple[str, Sequence[VisitMap], bool]
+"""A heading, the maps below it, and whether each of them says after how many steps it was."""
+
+
 def _visit_map(
     title: str, detail: str, run: RunRecord, moment: Moment, problems: Problems
 ) -> VisitMap:
@@ -88,24 +99,88 @@ def _visit_map(
     return VisitMap(title, detail, run, step, loaded["visits"].double().numpy())
 
 
-def _highest(maps: Sequence[VisitMap]) -> float:
-    """The largest count; 0 if nothing was recorded."""
-    return max((float(shown.counts.max()) for shown in maps if shown.counts is not None), default=0)
+def visit_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
+    """Visits of every method side by side, early and at the end."""
+    runs = [(method, representative(method)) for method in group.methods]
+    named = [(method.label, f"{which_seed(method, run)}: ", run) for method, run in runs]
+    rows: list[Row] = []
+    for moment in moments_of([artefacts_of(run) for _, run in runs], EARLY):
+        maps = [_visit_map(*one, moment, problems) for one in named]
+        when, differ = moment_heading(moment, [shown.step for shown in maps])
+        rows.append((when, maps, differ))
+    choice = (
+        " Of each method the finished run whose coverage is the median of its seeds (the lower one "
+        "if their number is even)."
+    )
+    several = any(len(method.runs) > 1 for method in group.methods)
+    caption = (
+        "Visits to each cell since training began, on one logarithmic colour scale. "
+        f"{marks_text(group.task)} Dark grey: walls; light grey: never visited."
+        f"{choice if several else ''}"
+    )
+    return _visits_figure(rows, "visitation", "Where the agents have been", caption)
 
 
-def visit_pixels(counts: FloatArray, highest: float) -> Pixels:
-    """Colours of visit counts on a log scale from 1 to `highest`; never visited is transparent."""
-    with np.errstate(divide="ignore"):
-        position = np.log(counts) / math.log(max(highest, math.e))
-    pixels: Pixels = matplotlib.colormaps[VISIT_MAP](np.clip(position, 0, 1), bytes=True)
-    pixels[counts == 0] = 0
-    return pixels
+def throughout_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
+    """Visits of every method at five moments: whether it goes on exploring."""
+    runs = [(method, representative(method)) for method in group.methods]
+    moments = moments_of([artefacts_of(run) for _, run in runs], THROUGHOUT)
+    if len(moments) <= len(EARLY) + 1:
+        return None
+    rows: list[Row] = []
+    for method, run in runs:
+        maps = [_visit_map("", "", run, moment, problems) for moment in moments]
+        dated = [
+            shown
+            if shown.step is None
+            else replace(shown, title=f"after {steps_text(shown.step)} steps")
+            for shown in maps
+        ]
+        rows.append((f"{method.label}, {which_seed(method, run)}", dated, False))
+    title = "Where the agents have been, throughout training"
+    caption = (
+        "Visits to each cell from the beginning of training up to each moment, on one logarithmic "
+        f"colour scale. {marks_text(group.task)}"
+    )
+    return _visits_figure(rows, "visitation-throughout", title, caption, folded=True)
 
 
-def _visit_scale(highest: float) -> ColourScale:
-    top = math.log10(max(highest, math.e))
-    ticks = tuple((power / top, steps_text(10**power)) for power in range(int(top) + 1))
-    return ColourScale("visits to a cell (log scale)", VISIT_MAP, ticks)
+def every_seed_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
+    """The last visitation map of every run: how much seeds differ."""
+    if all(len(method.runs) == 1 for method in group.methods):
+        return None
+    rows: list[Row] = []
+    for method in group.methods:
+        maps = [_visit_map(f"seed {run.seed}", "", run, None, problems) for run in method.runs]
+        rows.append((method.label, maps, True))
+    title = "Where the agents have been, every seed"
+    caption = (
+        "The last recorded visits of every run, on one logarithmic colour scale. "
+        f"{marks_text(group.task)}"
+    )
+    return _visits_figure(rows, "visitation-every-seed", title, caption, folded=True)
+
+
+def _visits_figure(
+    rows: Sequence[Row], name: str, title: str, caption: str, folded: bool = False
+) -> PanelFigure | None:
+    """Maps on one scale of colours; None if nothing was recorded."""
+    counts = [shown.counts for _, maps, _ in rows for shown in maps if shown.counts is not None]
+    highest = max((float(one.max()) for one in counts), default=0.0)
+    if not highest:
+        return None
+    return PanelFigure(
+        name=name,
+        title=title,
+        caption=caption,
+        groups=tuple(
+            PanelGroup(heading, tuple(_visit_panel(shown, highest, say_step) for shown in maps))
+            for heading, maps, say_step in rows
+        ),
+        columns=min(COLUMNS, max(len(maps) for _, maps, _ in rows)),
+        scale=_visit_scale(highest),
+        folded=folded,
+    )
 
 
 def _visit_panel(shown: VisitMap, highest: float, say_step: bool) -> Panel:
@@ -125,102 +200,19 @@ def _visit_panel(shown: VisitMap, highest: float, say_step: bool) -> Panel:
     )
 
 
-def visit_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
-    """Visits of every method side by side, early and at the end."""
-    runs = [(method, representative(method)) for method in group.methods]
-    named = [(method.label, f"{which_seed(method, run)}: ", run) for method, run in runs]
-    moments = moments_of([artefacts_of(run) for _, run in runs], EARLY)
-    rows = [[_visit_map(*one, moment, problems) for one in named] for moment in moments]
-    highest = _highest([shown for row in rows for shown in row])
-    if not highest:
-        return None
-    groups = []
-    for moment, row in zip(moments, rows, strict=True):
-        when, differ = moment_heading(moment, [shown.step for shown in row])
-        panels = tuple(_visit_panel(shown, highest, differ) for shown in row)
-        groups.append(PanelGroup(when, panels))
-    choice = (
-        " Of each method the finished run whose coverage is the median of its seeds (the lower one "
-        "if their number is even)."
-    )
-    several = any(len(method.runs) > 1 for method in group.methods)
-    return PanelFigure(
-        name="visitation",
-        title="Where the agents have been",
-        caption=(
-            "Visits to each cell since training began, on one logarithmic colour scale. "
-            f"{marks_text(group.task)} Dark grey: walls; light grey: never visited."
-            f"{choice if several else ''}"
-        ),
-        groups=tuple(groups),
-        columns=min(COLUMNS, len(group.methods)),
-        scale=_visit_scale(highest),
-    )
+def visit_pixels(counts: FloatArray, highest: float) -> Pixels:
+    """Colours of visit counts on a log scale from 1 to `highest`; never visited is transparent."""
+    with np.errstate(divide="ignore"):
+        position = np.log(counts) / math.log(max(highest, math.e))
+    pixels: Pixels = matplotlib.colormaps[VISIT_MAP](np.clip(position, 0, 1), bytes=True)
+    pixels[counts == 0] = 0
+    return pixels
 
 
-def throughout_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
-    """Visits of every method at five moments: whether it goes on exploring."""
-    runs = [(method, representative(method)) for method in group.methods]
-    moments = moments_of([artefacts_of(run) for _, run in runs], THROUGHOUT)
-    if len(moments) <= len(EARLY) + 1:
-        return None
-    rows = [[_visit_map("", "", run, moment, problems) for moment in moments] for _, run in runs]
-    highest = _highest([shown for row in rows for shown in row])
-    if not highest:
-        return None
-    groups = tuple(
-        PanelGroup(
-            f"{method.label}, {which_seed(method, run)}",
-            tuple(_dated_panel(shown, highest) for shown in row),
-        )
-        for (method, run), row in zip(runs, rows, strict=True)
-    )
-    return PanelFigure(
-        name="visitation-throughout",
-        title="Where the agents have been, throughout training",
-        caption=(
-            "Visits to each cell from the beginning of training up to each moment, on one "
-            f"logarithmic colour scale. {marks_text(group.task)}"
-        ),
-        groups=groups,
-        columns=len(moments),
-        scale=_visit_scale(highest),
-        folded=True,
-    )
-
-
-def _dated_panel(shown: VisitMap, highest: float) -> Panel:
-    when = "" if shown.step is None else f"after {steps_text(shown.step)} steps"
-    return replace(_visit_panel(shown, highest, False), title=when)
-
-
-def every_seed_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
-    """The last visitation map of every run: how much seeds differ."""
-    if all(len(method.runs) == 1 for method in group.methods):
-        return None
-    rows = [
-        [_visit_map(f"seed {run.seed}", "", run, None, problems) for run in method.runs]
-        for method in group.methods
-    ]
-    highest = _highest([shown for row in rows for shown in row])
-    if not highest:
-        return None
-    groups = tuple(
-        PanelGroup(method.label, tuple(_visit_panel(shown, highest, True) for shown in row))
-        for method, row in zip(group.methods, rows, strict=True)
-    )
-    return PanelFigure(
-        name="visitation-every-seed",
-        title="Where the agents have been, every seed",
-        caption=(
-            "The last recorded visits of every run, on one logarithmic colour scale. "
-            f"{marks_text(group.task)}"
-        ),
-        groups=groups,
-        columns=min(COLUMNS, max(len(method.runs) for method in group.methods)),
-        scale=_visit_scale(highest),
-        folded=True,
-    )
+def _visit_scale(highest: float) -> ColourScale:
+    top = math.log10(max(highest, math.e))
+    ticks = tuple((power / top, steps_text(10**power)) for power in range(int(top) + 1))
+    return ColourScale("visits to a cell (log scale)", VISIT_MAP, ticks)
 
 
 def reward_figure(method: Method, folded: bool, problems: Problems) -> PanelFigure | None:

@@ -20,8 +20,18 @@ from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
 from rle.report.draw.figures import ColourScale, Panel, PanelFigure, PanelGroup, Path
-from rle.report.draw.sheet import TITLE, add_axes, new_sheet
-from rle.report.draw.style import FLOOR, HALO, HEAT_WALL, MARK, QUIET, UNVISITED, WALL
+from rle.report.draw.style import (
+    FLOOR,
+    HALO,
+    HEAT_WALL,
+    MARK,
+    QUIET,
+    TITLE,
+    UNVISITED,
+    WALL,
+    add_axes,
+    new_sheet,
+)
 from rle.report.read.records import FloatArray
 from rle.tasks import fourroom
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rle.report.draw.figures import BarFigure, BarGroup, BarStyle
+from rle.report.draw.figures import BarFigure, Bars
 from rle.report.draw.style import LineStyle
 from rle.report.measure.paper import (
     PAPER_LABELS,
@@ -23,6 +23,12 @@ HUMAN_LINE = (1.0, "human")
 
 def paper_bars(styles: dict[str, LineStyle]) -> BarFigure:
     """Human-normalised scores of the paper, game by game."""
+    games = tuple(atari_reference_scores())
+
+    def bars(method: str, label: str) -> Bars:
+        scores = tuple(normalised(game, paper_score(method, game)) for game in games)
+        return Bars(label, styles[label].colour, scores)
+
     return BarFigure(
         name="bars",
         title="The paper's scores, human-normalised",
@@ -32,32 +38,27 @@ def paper_bars(styles: dict[str, LineStyle]) -> BarFigure:
             "beyond; the dashed line is a human."
         ),
         x_label=NORMALISED,
-        methods=tuple(BarStyle(label, styles[label].colour) for label in PAPER_LABELS.values()),
-        groups=tuple(
-            BarGroup(
-                game, tuple(normalised(game, paper_score(method, game)) for method in PAPER_LABELS)
-            )
-            for game in atari_reference_scores()
-        ),
+        tasks=games,
+        methods=tuple(bars(*method) for method in PAPER_LABELS.items()),
         reference=HUMAN_LINE,
     )
 
 
 def beside_bars(ours: Ours, shown: Sequence[Column], styles: dict[str, LineStyle]) -> BarFigure:
     """Human-normalised scores of ours and of the paper, game by game."""
-    paper_steps = paper_steps_text(ours, steps_text)
-
-    def bar(column: Column) -> BarStyle:
-        steps = [s[column.name].steps for s in ours.values() if column.name in s]
-        trained = paper_steps if column.of_paper else span(steps, steps_text)
-        colour = styles[column.label].colour
-        return BarStyle(f"{column.heading} @ {trained}", colour, faint=column.of_paper)
 
     def value(column: Column, game: str) -> float | None:
         if column.of_paper:
             return normalised(game, paper_score(column.name, game))
         one = ours[game].get(column.name)
         return None if one is None else normalised(game, one.estimate.interval.point)
+
+    def bars(column: Column) -> Bars:
+        steps = [s[column.name].steps for s in ours.values() if column.name in s]
+        paper = paper_steps_text(ours, steps_text)
+        label = f"{column.heading} @ {paper if column.of_paper else span(steps, steps_text)}"
+        values = tuple(value(column, game) for game in ours)
+        return Bars(label, styles[column.label].colour, values, faint=column.of_paper)
 
     return BarFigure(
         name="beside-bars",
@@ -67,9 +68,7 @@ def beside_bars(ours: Ours, shown: Sequence[Column], styles: dict[str, LineStyle
             "paper's. The legend says for how many agent steps each was trained."
         ),
         x_label=NORMALISED,
-        methods=tuple(bar(column) for column in shown),
-        groups=tuple(
-            BarGroup(game, tuple(value(column, game) for column in shown)) for game in ours
-        ),
+        tasks=tuple(ours),
+        methods=tuple(bars(column) for column in shown),
         reference=HUMAN_LINE,
     )

@@ -13,13 +13,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
-from rle.report.draw.charts import (
-    Charts,
-    draw_bars,
-    draw_curves,
-    draw_estimates,
-    draw_grid,
-)
+from rle.report.draw.charts import Charts, draw_bars, draw_curves, draw_estimates, draw_grid
 from rle.report.draw.figures import (
     BarFigure,
     CurveFigure,
@@ -29,8 +23,9 @@ from rle.report.draw.figures import (
     PanelFigure,
 )
 from rle.report.draw.panels import draw_panels
-from rle.report.draw.sheet import RESOLUTION, SETTINGS
+from rle.report.draw.style import RESOLUTION, SETTINGS
 
+POINTS_PER_INCH = 72
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 """The same figure gives the same file."""
 _PATH = re.compile(r'(?<= d=")[^"]+')
@@ -53,6 +48,9 @@ class Area:
 class Drawing:
     """A figure as it is written."""
 
+    width: float
+    height: float
+    """In points, of which an inch has 72."""
     svg: str
     """A whole document."""
     png: bytes
@@ -69,7 +67,8 @@ def draw(figure: Figure, name: str) -> Drawing:
         svg = _svg(canvas)
     boxes = [(axes.get_position(), chart) for axes, chart in charts]
     areas = tuple(Area(box.x0, box.x1, 1 - box.y1, 1 - box.y0, chart) for box, chart in boxes)
-    return Drawing(svg, png, areas)
+    width, height = POINTS_PER_INCH * canvas.get_size_inches()
+    return Drawing(width, height, svg, png, areas)
 
 
 def _draw(figure: Figure) -> tuple[Canvas, Charts]:

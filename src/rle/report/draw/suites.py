@@ -28,8 +28,16 @@ from rle.report.measure.suites import (
 )
 from rle.report.measure.training import Training
 from rle.report.read.methods import Method, Suite, strategy_label
-from rle.report.read.tasks import ATARI, short_name, steps_axis
-from rle.report.read.words import file_name, frames_text, lengths_text, span, steps_text
+from rle.report.read.words import (
+    ATARI,
+    file_name,
+    frames_text,
+    lengths_text,
+    short_name,
+    span,
+    steps_axis,
+    steps_text,
+)
 from rle.stats import Band, Bootstrap, Interval
 
 BANDS = (

@@ -17,8 +17,7 @@ from rle.report.measure.watched import TRAJECTORIES, Look, Looks
 from rle.report.read.methods import Method, TaskGroup
 from rle.report.read.moments import Moment, moment_heading, representative, which_seed
 from rle.report.read.records import RunRecord
-from rle.report.read.tasks import marks_text
-from rle.report.read.words import file_name, number_text, plural, steps_text
+from rle.report.read.words import file_name, marks_text, number_text, plural, steps_text
 from rle.tasks import fourroom
 
 MIDDLE = 0.6

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rle.report.measure.reach import LATENTS, PERIOD, REPEATS, Diversities, Reach
 from rle.report.read.methods import Method, TaskGroup, reference_of
 from rle.report.read.records import RunRecord
-from rle.report.read.tasks import GOAL_TASK, is_fourroom
+from rle.report.read.words import GOAL_TASK, is_fourroom
 from rle.stats import Bootstrap, Interval, difference_interval, mean_interval
 from rle.tasks import fourroom
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from rle.report.measure.measures import SCORE, Estimate, TaskMeasures
 from rle.report.read.methods import TaskGroup
-from rle.report.read.tasks import ATARI, short_name, suite_of
-from rle.report.read.words import lengths_text
+from rle.report.read.words import ATARI, lengths_text, short_name, suite_of
 from rle.stats import (
     Scores,
     atari_reference_scores,
@@ -141,6 +140,11 @@ def our_scores(groups: list[TaskGroup], measured: dict[str, TaskMeasures]) -> Ou
 def normalised(game: str, score: float) -> float:
     """A score on a game, human-normalised."""
     return float(human_normalised(Scores.from_runs("", {game: [score]})).values[0, 0])
+
+
+def normalised_iqm(runs: dict[str, list[float]]) -> float:
+    """The IQM of the human-normalised scores of one method, by game."""
+    return float(interquartile_mean(human_normalised(Scores.from_runs("", runs)).values))
 
 
 def paper_steps_text(games: Iterable[str], text: Callable[[int], str]) -> str:

@@ -15,7 +15,7 @@ from rle.explore.mixture import Mixture, latent_strategy
 from rle.explore.noisy import noisy_layers
 from rle.randomness import derive_seed, generator
 from rle.report.read.records import FloatArray, RunRecord
-from rle.report.read.tasks import GOAL_TASK
+from rle.report.read.words import GOAL_TASK
 from rle.runs import load_agent, trajectories
 from rle.runs.trainer import Trainer
 from rle.tasks import fourroom

@@ -10,7 +10,7 @@ import numpy as np
 
 from rle.errors import UsageError
 from rle.report.read.methods import Suite
-from rle.report.read.tasks import ATARI
+from rle.report.read.words import ATARI
 from rle.stats import (
     AGGREGATES,
     Band,

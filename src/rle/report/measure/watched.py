@@ -15,14 +15,7 @@ from safetensors import SafetensorError
 from rle.errors import UsageError
 from rle.report.measure.play import SEED, IntArray, load_for_pictures, watch
 from rle.report.read.methods import TaskGroup
-from rle.report.read.moments import (
-    MOMENTS,
-    Moment,
-    Problems,
-    attempt,
-    checkpoints_of,
-    moments_of,
-)
+from rle.report.read.moments import MOMENTS, Moment, Problems, attempt, checkpoints_of, moments_of
 from rle.report.read.records import RunRecord
 from rle.report.read.settings import time_limit
 from rle.runs.directory import CHECKPOINTS

@@ -15,8 +15,7 @@ from rle.report.read.settings import (
     preset_settings,
     say_settings,
 )
-from rle.report.read.tasks import short_name, suite_of
-from rle.report.read.words import steps_text
+from rle.report.read.words import short_name, steps_text, suite_of
 from rle.stats import Scores
 
 STRATEGY_LABELS = {

@@ -11,19 +11,16 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rle.report.draw.charts import last_step
-from rle.report.draw.render import Area, Drawing
-from rle.report.draw.sheet import TITLE
-from rle.report.draw.style import THEMED
+from rle.report.draw.render import POINTS_PER_INCH, Area, Drawing
+from rle.report.draw.style import THEMED, TITLE
 from rle.report.read.records import FloatArray
 from rle.report.write.page import Page
 
-POINTS_PER_INCH = 72
 SMALLEST_LETTER = 9
 """Pixels: a drawing is not shown smaller than its letters allow. Where that is wider than the window
 it scrolls sideways."""
 LARGEST_SCALE = 1.6
 """Pixels per point: a drawing of few letters need not fill the page."""
-_OPENING = re.compile(r'^.*?<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>', re.DOTALL)
 _STYLE_SHEET = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 _IDENTITY = re.compile(r' id="([^"]*)"')
 _REFERENCE = re.compile(r'#([\w-]+)[")]')
@@ -54,10 +51,7 @@ def _read(name: str) -> str:
 
 def inline_svg(drawing: Drawing, title: str) -> Markup:
     """A drawing as a part of the page: without its title, in the page's colours and letters."""
-    opening = _OPENING.match(drawing.svg)
-    assert opening is not None
-    width, height = float(opening[1]), float(opening[2])
-    body = drawing.svg[opening.end() : drawing.svg.rindex("</svg>")]
+    body = drawing.svg.partition("<svg")[2].partition(">")[2].rpartition("</svg>")[0]
     # It would hold for the whole page, whose own style sheet says the same of drawings.
     body = _STYLE_SHEET.sub("", body).replace("xlink:href", "href").replace("\n ", "\n")
     referred_to = set(_REFERENCE.findall(body))
@@ -66,20 +60,18 @@ def inline_svg(drawing: Drawing, title: str) -> Markup:
     for colour, variable in THEMED.items():
         body = body.replace(colour, variable)
     sizes = [float(first or second) for first, second in _LETTERS.findall(body)]
-    least = width * SMALLEST_LETTER / min(sizes, default=SMALLEST_LETTER)
+    least = drawing.width * SMALLEST_LETTER / min(sizes, default=SMALLEST_LETTER)
     top = TITLE * POINTS_PER_INCH
     return Markup(
         f'<svg class="drawing" role="img" aria-label="{escape(title)}" '
-        f'viewBox="0 {top:g} {width:g} {height - top:g}" '
-        f'style="min-width: {least:.0f}px; max-width: {LARGEST_SCALE * width:.0f}px">{body}</svg>'
+        f'viewBox="0 {top:g} {drawing.width:g} {drawing.height - top:g}" style="min-width: '
+        f'{least:.0f}px; max-width: {LARGEST_SCALE * drawing.width:.0f}px">{body}</svg>'
     )
 
 
 def areas_data(drawing: Drawing) -> list[dict[str, Any]]:
     """What the page's script needs to show the values under the pointer."""
-    opening = _OPENING.match(drawing.svg)
-    assert opening is not None
-    hidden = TITLE * POINTS_PER_INCH / float(opening[2])
+    hidden = TITLE * POINTS_PER_INCH / drawing.height
     return [
         {
             "left": round(area.left, 4),

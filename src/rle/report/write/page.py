@@ -13,8 +13,7 @@ from rle.report.draw.figures import Figure
 from rle.report.measure.measures import ALL_MEASURES, TaskMeasures
 from rle.report.measure.suites import DEFINITIONS
 from rle.report.read.methods import TaskGroup
-from rle.report.read.tasks import suite_of
-from rle.report.read.words import MOST_NAMED, join, plural, span, steps_text
+from rle.report.read.words import MOST_NAMED, join, plural, span, steps_text, suite_of
 from rle.report.write.summary import interval_method
 from rle.report.write.tables import Table
 from rle.stats import METHODS, Bootstrap

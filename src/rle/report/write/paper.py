@@ -13,7 +13,6 @@ from rle.report.measure.paper import (
     PAPER_LABELS,
     PAPER_SEEDS,
     PAPER_STEPS,
-    Column,
     Ours,
     columns,
     our_scores,
@@ -31,12 +30,8 @@ from rle.report.write.paper_tables import (
     paper_scores_table,
 )
 from rle.report.write.summary import interval_summary
-from rle.report.write.tables import Table
 from rle.stats import (
-    Scores,
     atari_reference_scores,
-    human_normalised,
-    interquartile_mean,
     paper_atari_steps,
 )
 
@@ -53,7 +48,7 @@ def paper_section(
     figures: list[Figure] = []
     if ours:
         shown = columns(ours, {m.label: m.explore for group in groups for m in group.methods})
-        tables += [_beside_aggregates(ours, shown), beside_table(ours, shown)]
+        tables += [beside_aggregates_table(ours, shown), beside_table(ours, shown)]
         figures.append(beside_bars(ours, shown, styles))
     tables.append(paper_scores_table())
     figures.append(paper_bars(styles))
@@ -95,28 +90,6 @@ def _notes(groups: list[TaskGroup], ours: Ours) -> list[str]:
             f"{paper_steps_text(ours, frames_text)}: a difference of scores is not one of methods."
         )
     return notes
-
-
-def _beside_aggregates(ours: Ours, shown: list[Column]) -> Table:
-    """Only games that every method of ours has: another selection would be another average."""
-    mine = [column.name for column in shown if not column.of_paper]
-    games = tuple(game for game, scores in ours.items() if all(x in scores for x in mine))
-    paper = paper_aggregates(games) if games else {}
-    rows: list[tuple[str, int, str, float | None]] = []
-    for column in shown:
-        value = None
-        if column.of_paper:
-            steps = paper_steps_text(ours, frames_text)
-            value = paper[column.name].iqm if games else None
-        else:
-            of_label = {g: s[column.name] for g, s in ours.items() if column.name in s}
-            steps = span([one.steps for one in of_label.values()], frames_text)
-            if games:
-                runs = {game: list(of_label[game].estimate.values.values()) for game in games}
-                scores = human_normalised(Scores.from_runs(column.label, runs))
-                value = float(interquartile_mean(scores.values))
-        rows.append((column.heading, len(games), steps, value))
-    return beside_aggregates_table(rows)
 
 
 def _summary(ours: Ours) -> dict[str, Any]:

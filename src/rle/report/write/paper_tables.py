@@ -12,16 +12,15 @@ from rle.report.measure.paper import (
     Ours,
     OurScore,
     PaperAggregates,
+    normalised_iqm,
+    paper_aggregates,
     paper_score,
+    paper_steps_text,
 )
-from rle.report.read.words import frames_text, number_text, steps_text
+from rle.report.read.words import frames_text, number_text, span, steps_text
 from rle.report.write.suite_tables import score_cell, score_digits
 from rle.report.write.tables import Cell, Table, count, number, word
-from rle.stats import (
-    PAPER_PROBABILITY_OF_IMPROVEMENT,
-    atari_reference_scores,
-    paper_atari_steps,
-)
+from rle.stats import PAPER_PROBABILITY_OF_IMPROVEMENT, atari_reference_scores, paper_atari_steps
 
 
 def paper_aggregates_table(aggregates: dict[str, PaperAggregates]) -> Table:
@@ -143,28 +142,32 @@ def _paper_cell(value: float, steps: int, best: float) -> Cell:
     return Cell(text, value, (("", value), ("_steps", steps)), strong=value == best)
 
 
-def beside_aggregates_table(
-    rows: Sequence[tuple[str, int, str, float | None]],
-) -> Table:
-    """IQM of ours and of the paper's on the games both have."""
+def beside_aggregates_table(ours: Ours, shown: Sequence[Column]) -> Table:
+    """IQM of ours and of the paper's on games that every method of ours has.
+
+    Another selection would be another average.
+    """
+    mine = [column.name for column in shown if not column.of_paper]
+    games = tuple(game for game, scores in ours.items() if all(x in scores for x in mine))
+    paper = paper_aggregates(games) if games else {}
+    rows = []
+    for column in shown:
+        of_label = {g: s[column.name] for g, s in ours.items() if column.name in s}
+        if column.of_paper:
+            steps, iqm = (
+                paper_steps_text(ours, frames_text),
+                paper[column.name].iqm if games else None,
+            )
+        else:
+            steps = span([one.steps for one in of_label.values()], frames_text)
+            runs = {game: list(of_label[game].estimate.values.values()) for game in games}
+            iqm = normalised_iqm(runs) if games else None
+        rows.append((word(column.heading), count(len(games)), word(steps), number(iqm, 3)))
     return Table(
         "beside-aggregates",
         "Ours beside the paper, over the games both have",
         "IQM of the human-normalised score over all runs of these games; of the paper over its means "
         "of five seeds.",
-        (
-            ("method", "Method"),
-            ("games", "Games"),
-            ("steps", "Steps"),
-            ("iqm", "IQM"),
-        ),
-        tuple(
-            (
-                word(label),
-                count(games),
-                word(steps),
-                number(value, 3),
-            )
-            for label, games, steps, value in rows
-        ),
+        (("method", "Method"), ("games", "Games"), ("steps", "Steps"), ("iqm", "IQM")),
+        tuple(rows),
     )

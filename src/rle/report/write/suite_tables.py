@@ -9,8 +9,7 @@ from rle.report.measure.measures import SCORE, Estimate, TaskMeasures
 from rle.report.measure.suites import LABELS, Comparison, SuiteResults
 from rle.report.measure.training import POINTS, Reached, Training, reached
 from rle.report.read.methods import Suite
-from rle.report.read.tasks import short_name
-from rle.report.read.words import DASH, number_text, span, steps_text
+from rle.report.read.words import DASH, number_text, short_name, span, steps_text
 from rle.report.write.tables import Cell, Table, count, estimate_cell, word
 
 Measured = Mapping[str, TaskMeasures]
@@ -49,52 +48,40 @@ def aggregates_table(results: SuiteResults) -> Table:
 
 def comparisons_table(results: SuiteResults) -> Table | None:
     """RLE beside each rival, one row each; None without rivals."""
-    if not results.comparisons:
+    found = results.comparisons
+    if not found:
         return None
-    reference = results.comparisons[0].first
-    return _pairs_table(
-        "comparisons",
-        f"{reference} beside each rival",
-        f"a run of {reference} beats a run of the rival",
-        (("rival", "Rival"), f"P({reference} > rival)"),
-        [(found.second, found) for found in results.comparisons],
-    )
+    first, heading = found[0].first, ("rival", "Rival")
+    return _pairs_table("comparisons", (first, "rival"), heading, {c.second: c for c in found})
 
 
 def over_ppo_table(results: SuiteResults) -> Table | None:
     """Each method beside PPO, one row each; None without PPO or with nothing new to say."""
-    if not results.over_ppo:
+    found = results.over_ppo
+    if not found:
         return None
-    ppo = results.over_ppo[0].second
-    return _pairs_table(
-        "over-ppo",
-        f"Each method beside {ppo}",
-        f"a run of the method beats a run of {ppo}",
-        (("method", "Method"), f"P(method > {ppo})"),
-        [(found.first, found) for found in results.over_ppo],
-    )
+    ppo, heading = found[0].second, ("method", "Method")
+    return _pairs_table("over-ppo", ("method", ppo), heading, {c.first: c for c in found})
 
 
 def _pairs_table(
-    name: str,
-    title: str,
-    event: str,
-    headings: tuple[tuple[str, str], str],
-    pairs: Sequence[tuple[str, Comparison]],
+    name: str, pair: tuple[str, str], heading: tuple[str, str], found: Mapping[str, Comparison]
 ) -> Table:
+    """One row for each of the methods that `heading` stands for; `pair` says who is beside whom."""
+    first, second = (f"the {who}" if who == heading[0] else who for who in pair)
     rows = []
-    for label, found in pairs:
-        low, high = found.improvement.limits
-        decided = replace(estimate_cell(found.improvement, 3), strong=low > 0.5 or high < 0.5)
-        rows.append((word(label), decided, estimate_cell(found.difference, 3, signed=True)))
+    for label, one in found.items():
+        low, high = one.improvement.limits
+        decided = replace(estimate_cell(one.improvement, 3), strong=low > 0.5 or high < 0.5)
+        rows.append((word(label), decided, estimate_cell(one.difference, 3, signed=True)))
     return Table(
         name,
-        title,
-        f"Probability that {event}, and difference of the IQM, over all tasks, with 95 % confidence "
-        "intervals; bold where the interval excludes 0.5 and 0.",
+        f"{first} beside each rival" if heading[0] == "rival" else f"Each method beside {second}",
+        f"Probability that a run of {first} beats a run of {second}, and difference of the IQM, over "
+        "all tasks, with 95 % confidence intervals; bold where the interval excludes 0.5 and 0.",
         (
-            headings[0],
-            ("probability_of_improvement", headings[1]),
+            heading,
+            ("probability_of_improvement", f"P({pair[0]} > {pair[1]})"),
             ("iqm_difference", "Difference of the IQM"),
         ),
         tuple(rows),

@@ -27,8 +27,16 @@ from rle.report.measure.reach import measure_diversity, measure_reach
 from rle.report.measure.watched import NO_LOOKS, look_at_all
 from rle.report.read.methods import TaskGroup, reference_of
 from rle.report.read.moments import Problems
-from rle.report.read.tasks import is_fourroom, task_description, task_title
-from rle.report.read.words import MOST_NAMED, file_name, join, number_text, steps_text
+from rle.report.read.words import (
+    MOST_NAMED,
+    file_name,
+    is_fourroom,
+    join,
+    number_text,
+    steps_text,
+    task_description,
+    task_title,
+)
 from rle.report.write.page import Section
 from rle.report.write.task_tables import (
     differences_table,
