@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -124,6 +125,23 @@ def test_a_drawing_in_the_page_has_its_colours_and_no_other_names() -> None:
     assert not set(names) & set(others)
     assert "<style" not in page
     assert "http" not in page
+
+
+@pytest.mark.parametrize("bands", [True, False])
+def test_seeds_and_bands_are_drawn_unless_they_would_hide_the_curves(bands: bool) -> None:
+    [line] = curve_figure().series
+    single = ((line.steps, line.values / 2), (line.steps[:2], line.values[:2]))
+    seeds = replace(line, single=single)
+    band = replace(line, style=LineStyle(BLUE), low=line.values - 0.1, high=line.values + 0.1)
+    svg = draw(replace(curve_figure(), series=(seeds, band), bands=bands), "seeds").svg
+
+    def count(what: str, colour: str) -> int:
+        return svg.count(f"{what}: {colour.lower()}")
+
+    # Each method has a line and its entry in the legend.
+    assert count("stroke", VERMILLION) == (4 if bands else 2)
+    assert count("stroke", BLUE) == 2
+    assert count("fill", BLUE) == (1 if bands else 0)
 
 
 def test_the_same_figure_gives_the_same_file() -> None:

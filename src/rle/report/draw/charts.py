@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rle.report.draw.figures import BarFigure, CurveFigure, EstimateFigure, GridFigure
 from rle.report.draw.style import (
+    PAPER,
     QUIET,
     TITLE,
     WIDTH,
@@ -166,8 +167,11 @@ def draw_estimates(figure: EstimateFigure) -> Canvas:
         dot: dict[str, Any] = {"color": row.colour, "markersize": 7, "clip_on": False, "zorder": 3}
         axes.plot([row.interval.point], [place], "o", **dot)
         numbers = interval_text(row.interval, figure.digits)
+        # Lines must not run through the words.
+        ground = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.0}
         for at, side, text in ((0.0, "left", row.label), (1.0, "right", numbers)):
-            axes.text(at, place - 0.3, text, ha=side, transform=axes.get_yaxis_transform())
+            where: dict[str, Any] = {"ha": side, "transform": axes.get_yaxis_transform()}
+            axes.text(at, place - 0.3, text, bbox=ground, **where)
     if figure.reference is not None:
         axes.axvline(figure.reference[0], **_DASHED)
     axes.set_yticks([])
