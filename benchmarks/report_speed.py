@@ -48,7 +48,7 @@ MEASURED = (
 
 
 def other_fields(rng: np.random.Generator) -> list[str]:
-    """The end of every line of metrics: what a report does not draw."""
+    """The end of every line of metrics: what a report of so many tasks does not draw."""
     values = rng.normal(size=(ITERATIONS, len(MEASURED)))
     return [
         ", ".join(f'"{name}": {value!r}' for name, value in zip(MEASURED, row, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,13 @@ def write_run(
     coverage: tuple[float, ...] = (0.25, 0.5),
     scores: tuple[float, ...] = (),
     finished: bool = True,
+    more: Sequence[Fields] = (),
     **settings: Any,
 ) -> Path:
     """A run with one line of metrics per value of `coverage`, at 500, 1000, ... steps.
 
-    `scores` are those of episodes that end every 100 steps, the last one at the end.
+    `more` has further fields of each line. `scores` are those of episodes that end every 100 steps,
+    the last one at the end.
     """
     changes = {name.replace("__", "."): value for name, value in settings.items()}
     changes.setdefault("total_steps", 500 * len(coverage))
@@ -45,6 +47,8 @@ def write_run(
         }
         for number, value in enumerate(coverage, start=1)
     ]
+    for line, fields in zip(metrics, more, strict=False):
+        line |= fields
     last = 500 * len(coverage)
     episodes = [
         {"iteration": 1, "step": last - 100 * back, "env": 0, "score": score, "length": 100}

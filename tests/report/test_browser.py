@@ -56,10 +56,20 @@ def test_nothing_is_wider_than_the_window(page: Path, browser: Browser, width: i
     assert browser.evaluate("window.innerWidth") == width
     # Letters of a drawing shrink with it: none may become too small to read.
     smallest = browser.evaluate(
-        "Math.min(...[...document.querySelectorAll('svg.chart')].map((svg) =>"
-        " 11.5 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"
+        "Math.min(...[...document.querySelectorAll('svg.drawing text')].map((text) =>"
+        " parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))"
     )
-    assert smallest >= 9
+    assert smallest >= 8.99
+
+
+def test_colours_of_drawings_follow_light_and_dark(page: Path, browser: Browser) -> None:
+    found = {}
+    for dark in (False, True):
+        browser.open(page, 1280, dark=dark)
+        found[dark] = browser.evaluate(
+            "getComputedStyle(document.querySelector('svg.drawing text')).fill"
+        )
+    assert found == {False: "rgb(90, 96, 104)", True: "rgb(162, 168, 176)"}
 
 
 def test_tables_sort_both_ways(page: Path, browser: Browser) -> None:
@@ -86,15 +96,19 @@ def test_curves_show_their_values_under_the_pointer(
     page: Path, browser: Browser, width: int
 ) -> None:
     browser.open(page, width)
-    boxes = browser.evaluate("document.querySelectorAll('.chart-box').length")
+    boxes = browser.evaluate("document.querySelectorAll('.tooltip').length")
     assert boxes >= 6
     for number in range(boxes):
-        box = f"document.querySelectorAll('.chart-box')[{number}]"
+        box = f"document.querySelectorAll('.tooltip')[{number}].parentElement"
         browser.evaluate(f"{box}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
         frame = browser.evaluate(f"{box}.querySelector('svg').getBoundingClientRect().toJSON()")
-        browser.move(frame["x"] + 0.8 * frame["width"], frame["y"] + 0.5 * frame["height"])
+        area = browser.evaluate(f"JSON.parse({box}.querySelector('script').textContent)[0]")
+        across = 0.2 * area["left"] + 0.8 * area["right"]
+        down = (area["top"] + area["bottom"]) / 2
+        browser.move(frame["x"] + across * frame["width"], frame["y"] + down * frame["height"])
         tooltip = f"{box}.querySelector('.tooltip')"
         assert browser.evaluate(f"{tooltip}.hidden") is False
+        assert browser.evaluate(f"{box}.querySelector('.cursor').hidden") is False
         shown = browser.evaluate(f"{tooltip}.innerText")
         assert "RLE" in shown
         assert any(letter.isdigit() for letter in shown)

@@ -9,9 +9,10 @@ import pytest
 
 from rle.errors import UsageError
 from rle.report import report
-from rle.report.methods import group_runs, reference_of
-from rle.report.records import find_runs, read_run
-from rle.report.style import LineStyle, assign_styles, nice_ticks, number_text, steps_text
+from rle.report.draw.style import LineStyle, assign_styles
+from rle.report.read.methods import group_runs, reference_of
+from rle.report.read.records import find_runs, read_run
+from rle.report.read.words import number_text, steps_text
 from tests.report.folders import write_run
 
 
@@ -223,4 +224,3 @@ def test_numbers_as_people_write_them() -> None:
     assert number_text(-0.0004, 3) == "0.000"
     assert number_text(-12345.6, 1) == "−12\u202f345.6"
     assert number_text(None, 2) == "–"
-    assert nice_ticks(0.0, 1.0) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rle.report.latex import escape, to_latex
-from rle.report.tables import Cell, Table, number, word
+from rle.report.write.tables import Cell, Table, escape, number, to_latex, word
 
 
 def test_a_table_with_booktabs() -> None:

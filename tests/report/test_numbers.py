@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from rle.report import report
-from rle.report.records import success_at_end
-from rle.report.trajectories import cells_of, diversity_of, jaccard_distances
+from rle.report.measure.play import cells_of
+from rle.report.measure.reach import diversity_of, jaccard_distances
+from rle.report.read.records import success_at_end
 from rle.stats import difference_interval, mean_interval
 from rle.tasks import fourroom
 from tests.report.folders import write_run
@@ -69,16 +70,16 @@ def test_tables_have_the_numbers_of_the_summary(two_methods: Path) -> None:
         assert f"{method['measures']['coverage']['mean']:.3f} [" in page
 
 
-def test_success_counts_only_the_end() -> None:
+def test_success_counts_only_the_end(tmp_path: Path) -> None:
     # Of 1000 steps the last tenth begins after step 900: one of two episodes there succeeded.
-    episodes = [
-        {"step": 100, "score": 0.0},
-        {"step": 900, "score": 0.0},
-        {"step": 901, "score": 1.0},
-        {"step": 1000, "score": 0.0},
-    ]
-    assert success_at_end(episodes, 1000) == 0.5
-    assert success_at_end(episodes[:2], 1000) is None
+    steps_and_scores = [(100, 0.0), (900, 0.0), (901, 1.0), (1000, 0.0)]
+    lines = [json.dumps({"step": step, "score": score}) for step, score in steps_and_scores]
+    log = tmp_path / "episodes.jsonl"
+    log.write_text("\n".join(lines) + "\n")
+    assert success_at_end(log, 1000) == 0.5
+    log.write_text("\n".join(lines[:2]) + "\n")
+    assert success_at_end(log, 1000) is None
+    assert success_at_end(tmp_path / "absent", 1000) is None
 
 
 def test_success_on_the_sparse_task(tmp_path: Path) -> None:
@@ -137,16 +138,46 @@ def test_cells_of_observations_with_a_television() -> None:
     assert found == [(0, 50), (12, 36), (12, 37), (12, 37), (12, 39)]
 
 
-def test_curve_is_the_mean_over_seeds(two_methods: Path) -> None:
-    page = two_methods.read_text()
-    start = page.index('<script type="application/json">') + len('<script type="application/json">')
-    curve = json.loads(page[start : page.index("</script>", start)])
-    rle = curve["series"][0]
+def first_chart(page: Path) -> Any:
+    """What the page's script knows of the first curve figure."""
+    [chart] = json.loads(
+        page.read_text().partition('<script type="application/json">')[2].partition("</script>")[0]
+    )
+    return chart
+
+
+def test_with_few_seeds_a_curve_is_the_mean_and_every_seed(two_methods: Path) -> None:
+    rle = first_chart(two_methods)["series"][0]
     assert rle["label"] == "RLE (2 seeds)"
     assert rle["steps"] == [500, 1000]
     assert rle["values"] == [0.5, 0.8]
-    assert all(0 <= low <= value for low, value in zip(rle["low"], rle["values"], strict=True))
-    assert all(value <= high <= 1 for high, value in zip(rle["high"], rle["values"], strict=True))
+    assert rle["single"] == [[0.5, 0.9], [0.5, 0.7]]
+    assert rle["low"] is rle["high"] is None
+    assert "thin lines are the single seeds" in two_methods.read_text()
+    assert "bands are 95 %" not in two_methods.read_text()
+
+
+def test_from_four_seeds_on_a_curve_is_the_mean_and_its_interval(tmp_path: Path) -> None:
+    finals = (0.9, 0.7, 0.6, 0.8)
+    for seed, final in enumerate(finals):
+        write_run(tmp_path / str(seed), seed=seed, coverage=(0.5, final))
+    page = report([tmp_path])
+    rle = first_chart(page)["series"][0]
+    assert rle["values"] == [0.5, 0.75]
+    expected = mean_interval(finals, (0.0, 1.0))
+    assert (rle["low"][1], rle["high"][1]) == pytest.approx(expected.limits, rel=1e-3)
+    assert rle["single"] == []
+    assert "bands are 95 %" in page.read_text()
+    assert "thin lines" not in page.read_text()
+
+
+def test_a_seed_that_ends_early_is_drawn_as_far_as_it_goes(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", seed=0, coverage=(0.1, 0.2, 0.3), total_steps=1500)
+    write_run(tmp_path / "b", seed=1, coverage=(0.3, 0.4), total_steps=1500, finished=False)
+    rle = first_chart(report([tmp_path]))["series"][0]
+    # Its last value counts in the mean, and its own line ends.
+    assert rle["values"] == pytest.approx([0.2, 0.3, 0.35])
+    assert rle["single"] == [[0.1, 0.2, 0.3], [0.3, 0.4]]
 
 
 def test_summary_has_no_nan(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from rle.cli import main
 from rle.report import report
-from rle.report.paper import paper_aggregates
+from rle.report.measure.paper import paper_aggregates
 from tests.report.folders import write_run, write_suite
 
 

@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 
 from rle.report import report
-from rle.report.figures import CurveFigure, EstimateFigure, Figure
-from rle.report.measures import measure_task
-from rle.report.methods import group_runs
-from rle.report.records import find_runs, read_run
-from rle.report.style import assign_styles
-from rle.report.suite_results import SuiteResults, measure_suite
-from rle.report.suite_section import suite_section
-from rle.report.suite_training import over_training
-from rle.report.suites import find_suites
+from rle.report.draw.figures import CurveFigure, EstimateFigure, Figure
+from rle.report.draw.style import assign_styles
+from rle.report.measure.measures import measure_task
+from rle.report.measure.suites import SuiteResults, measure_suite
+from rle.report.measure.training import over_training
+from rle.report.read.methods import find_suites, group_runs
+from rle.report.read.records import find_runs, read_run
+from rle.report.write.suite import suite_section
 from rle.stats import Bootstrap, atari_reference_scores
 from rle.studies import find_study
 from tests.report.folders import write_study

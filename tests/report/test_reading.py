@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rle.report.reading import last_lines, thinned_lines
-from rle.report.records import score_at_end
+from rle.report.read.records import last_lines, score_at_end, thinned_lines
 
 
 def write_lines(path: Path, number: int) -> Path:

@@ -12,14 +12,14 @@ import pytest
 import torch
 
 from rle.randomness import generator
-from rle.report.looks import TRAJECTORIES, Look, Looks, look_at_all
-from rle.report.methods import TaskGroup, group_runs
-from rle.report.pictures import Problems
-from rle.report.records import read_run
-from rle.report.room_table import room_table
-from rle.report.rooms import distinct_cells, measure_reach, rooms_reached
-from rle.report.tables import to_csv
-from rle.report.trajectories import SEED, load_for_pictures
+from rle.report.measure.play import SEED, load_for_pictures
+from rle.report.measure.reach import distinct_cells, measure_reach, rooms_reached
+from rle.report.measure.watched import TRAJECTORIES, Look, Looks, look_at_all
+from rle.report.read.methods import TaskGroup, group_runs
+from rle.report.read.moments import Problems
+from rle.report.read.records import read_run
+from rle.report.write.tables import to_csv
+from rle.report.write.task_tables import room_table
 from rle.runs.evaluate import trajectories
 from rle.runs.train import train_config
 from rle.stats import DEFAULT_BOOTSTRAP, mean_interval

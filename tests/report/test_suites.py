@@ -12,11 +12,10 @@ import pytest
 from rle import stats
 from rle.cli import main
 from rle.report import report
-from rle.report.methods import group_runs
-from rle.report.records import find_runs, read_run
-from rle.report.suite_results import SuiteResults, measure_suite
-from rle.report.suite_training import over_training
-from rle.report.suites import find_suites
+from rle.report.measure.suites import SuiteResults, measure_suite
+from rle.report.measure.training import over_training
+from rle.report.read.methods import find_suites, group_runs
+from rle.report.read.records import find_runs, read_run
 from tests.report.folders import write_run, write_suite
 
 GAMES = {

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rle.report.looks import TRAJECTORIES, Look, Looks
-from rle.report.methods import group_runs
-from rle.report.pictures import Recorded, moment_heading, moments_of
-from rle.report.records import read_run
-from rle.report.trajectory_maps import every_seed_figures, middle_figure, trajectory_figure
+from rle.report.draw.trajectories import every_seed_figures, middle_figure, trajectory_figure
+from rle.report.measure.watched import TRAJECTORIES, Look, Looks
+from rle.report.read.methods import group_runs
+from rle.report.read.moments import Recorded, moment_heading, moments_of
+from rle.report.read.records import read_run
 from rle.tasks import fourroom
 from tests.report.folders import write_run
 

@@ -116,7 +116,7 @@ def test_the_command_says_it_in_one_sentence_and_fails(
 
 
 def test_reports_take_it_for_an_interrupted_run(tmp_path: Path) -> None:
-    from rle.report.records import read_run
+    from rle.report.read.records import read_run
 
     Poisoned.poison(3, 20, "reward", NAN)
     run = stopped_run(tmp_path / "run")

@@ -9,23 +9,21 @@ from typing import Any
 
 from rle.checks import require
 from rle.errors import UsageError
-from rle.report.latex import to_latex
-from rle.report.measures import TaskMeasures, measure_task
-from rle.report.methods import TaskGroup, group_runs
-from rle.report.overview import facts, make_page
-from rle.report.page import Section, render
-from rle.report.paper import PAPER_LABELS
-from rle.report.paper_section import paper_section
-from rle.report.plots import save_figure
-from rle.report.records import RunRecord, find_runs, read_run
-from rle.report.style import assign_styles
-from rle.report.suite_results import measure_suite
-from rle.report.suite_section import suite_section, suite_summary
-from rle.report.suite_training import over_training
-from rle.report.suites import find_suites
-from rle.report.summary import interval_method, task_summary, without_nan
-from rle.report.tables import to_csv
-from rle.report.task_section import task_section
+from rle.report.draw.render import Drawing, draw
+from rle.report.draw.style import assign_styles
+from rle.report.measure.measures import TaskMeasures, measure_task
+from rle.report.measure.paper import PAPER_LABELS
+from rle.report.measure.suites import measure_suite
+from rle.report.measure.training import over_training
+from rle.report.read.methods import TaskGroup, find_suites, group_runs
+from rle.report.read.records import RunRecord, find_runs, read_run
+from rle.report.write.html import render
+from rle.report.write.page import Section, facts, make_page
+from rle.report.write.paper import paper_section
+from rle.report.write.suite import suite_section, suite_summary
+from rle.report.write.summary import interval_method, task_summary, without_nan
+from rle.report.write.tables import to_csv, to_latex
+from rle.report.write.task import task_section
 from rle.runs.directory import make_folder
 from rle.stats import DEFAULT_BOOTSTRAP, Bootstrap
 
@@ -68,8 +66,9 @@ def report(
     groups = group_runs(records)
     _make_folders(folder)
     sections, measured, more = _sections(groups, paper, bootstrap)
+    drawings: dict[str, Drawing] = {}
     for section in sections:
-        _write_section(section, folder)
+        drawings |= _write_section(section, folder)
     arguments = [
         *map(str, paths),
         *(["--paper"] if paper else []),
@@ -99,7 +98,7 @@ def report(
     }
     text = json.dumps(without_nan(summary), indent=2, ensure_ascii=False, allow_nan=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
-    (folder / PAGE).write_text(render(page), encoding="utf-8")
+    (folder / PAGE).write_text(render(page, drawings), encoding="utf-8")
     return folder / PAGE
 
 
@@ -153,11 +152,17 @@ def _sections(
     return [*first, *of_tasks], measured, more
 
 
-def _write_section(section: Section, folder: Path) -> None:
-    """The files of a section, whose names begin with its identity."""
+def _write_section(section: Section, folder: Path) -> dict[str, Drawing]:
+    """The files of a section, whose names begin with its identity; its drawings, by these names."""
+    drawings = {}
     for figure in section.figures:
-        save_figure(figure, folder / FIGURES, f"{section.identity}-{figure.name}")
+        name = f"{section.identity}-{figure.name}"
+        drawing = draw(figure, name)
+        (folder / FIGURES / f"{name}.svg").write_text(drawing.svg, encoding="utf-8")
+        (folder / FIGURES / f"{name}.png").write_bytes(drawing.png)
+        drawings[name] = drawing
     for table in (*section.tables, *section.folded_tables):
         name = f"{section.identity}-{table.name}"
         (folder / TABLES / f"{name}.csv").write_text(to_csv(table), encoding="utf-8")
         (folder / TABLES / f"{name}.tex").write_text(to_latex(table, name), encoding="utf-8")
+    return drawings

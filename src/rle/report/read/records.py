@@ -1,0 +1,259 @@
+"""Finding runs below a folder, and what a report needs to know of each.
+
+Logs are read quickly: a curve needs a few hundred points, a score the last 128 episodes. The Atari
+grid of the paper is 1140 runs of 2441 iterations and some 25 000 episodes each: parsing every line of
+it takes minutes and shows nothing more.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rle.checks import require
+from rle.errors import UsageError
+from rle.report.read.settings import Settings, planned_steps, read_settings
+from rle.report.read.words import GOAL_TASK, is_fourroom, steps_text
+from rle.runs.directory import CONFIG, EPISODES, META, METRICS, RunDirectory
+from rle.runs.episodes import WINDOW
+
+FloatArray = npt.NDArray[np.float64]
+Curve = tuple[FloatArray, FloatArray]
+"""Steps and values."""
+
+MAIN_CURVES = ("coverage", "visitation_entropy", "score")
+"""The metrics that have figures of their own."""
+END_SHARE = 0.1
+"""The end of a run: the last tenth of its steps."""
+MOST_LINES = 201
+"""So many lines of a log are parsed; a curve is drawn with fewer points."""
+_BLOCK = 32 * 1024
+"""Bytes read from the end of a file at first; 128 episodes take about 12 000."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """One run, reduced to what a report shows."""
+
+    directory: RunDirectory
+    name: str
+    """Its folder, as seen from the folder reported on."""
+    task: str
+    explore: str
+    seed: int
+    settings: Settings
+    meta: dict[str, Any]
+    step: int
+    """Steps made."""
+    finished: bool
+    curves: dict[str, Curve]
+    """Every number that was recorded over steps, by its name, thinned; values may be NaN."""
+    rate: float | None
+    """Steps per second; None before the run is finished."""
+    success: float | None
+    """Share of the episodes that ended in the last tenth of the steps and reached the goal."""
+    score: float | None
+    """Mean score of the last 128 training episodes; NaN or infinite if one of them is. None in grid
+    worlds, and before an episode has ended."""
+    notes: tuple[str, ...]
+    """What a reader must know about this run; sentences without the run's name."""
+
+    def final(self, key: str) -> float | None:
+        """The last finite value of a curve, None if there is none."""
+        if key not in self.curves:
+            return None
+        values = self.curves[key][1]
+        finite = values[np.isfinite(values)]
+        return float(finite[-1]) if len(finite) else None
+
+
+def find_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Every run directory at or below `paths`, once, with the name it is shown under."""
+    found: dict[Path, tuple[Path, str]] = {}
+    for root in paths:
+        require(root.is_dir(), f"{root} is not a folder: give a run directory or a folder of runs.")
+        for folder in _run_folders(root):
+            relative = folder.relative_to(root).as_posix()
+            name = folder.resolve().name if relative == "." else relative
+            if len(paths) > 1 and relative != ".":
+                name = f"{root.name}/{relative}"
+            found.setdefault(folder.resolve(), (folder, name))
+    require(
+        bool(found),
+        f"there is no run below {', '.join(map(str, paths))}: "
+        "give a folder that `rle train` or `rle study` wrote.",
+    )
+    return list(found.values())
+
+
+def _run_folders(root: Path) -> Iterator[Path]:
+    for folder, below, files in os.walk(root):
+        if CONFIG in files:
+            # A run holds no other runs, and its checkpoints need not be searched.
+            below.clear()
+            yield Path(folder)
+        below.sort()
+
+
+def read_run(path: Path, name: str) -> RunRecord:
+    """Read one run directory; raises `UsageError` if it is damaged."""
+    directory = RunDirectory.open(path)
+    try:
+        return _read_run(directory, name)
+    except UsageError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} is damaged ({error!r}).") from error
+
+
+def _read_run(directory: RunDirectory, name: str) -> RunRecord:
+    settings = read_settings(json.loads((directory.path / CONFIG).read_text(encoding="utf-8")))
+    task, total = str(settings["task"]), planned_steps(settings)
+    curves, last, notes = _read_metrics(directory.path)
+    finished = directory.finished()
+    step = int(last.get("step", 0))
+    score = None if is_fourroom(task) else score_at_end(directory.path / EPISODES)
+    if score is not None and not math.isfinite(score):
+        notes.append("the score of its last episodes is NaN or infinite and cannot be averaged.")
+    if finished is None:
+        notes.append(f"not finished: {steps_text(step)} of {steps_text(total)} steps so far.")
+    return RunRecord(
+        directory=directory,
+        name=name,
+        task=task,
+        explore=str(settings["explore"]),
+        seed=int(settings["seed"]),
+        settings=settings,
+        meta=directory.meta() if (directory.path / META).exists() else {},
+        step=step,
+        finished=finished is not None,
+        curves=curves,
+        rate=None if finished is None else float(finished["steps_per_second"]),
+        success=success_at_end(directory.path / EPISODES, step) if task == GOAL_TASK else None,
+        score=score,
+        notes=tuple(notes),
+    )
+
+
+def _read_metrics(path: Path) -> tuple[dict[str, Curve], dict[str, Any], list[str]]:
+    """The curves, the last object, and what is wrong with them."""
+    lines, cut_short = thinned_lines(path / METRICS)
+    last = lines[-1] if lines else {}
+    notes = []
+    if not last:
+        notes.append("has no metrics yet.")
+    if cut_short:
+        notes.append(f"the last line of {METRICS} is cut short and left out.")
+    curves = _curves(lines)
+    for key in MAIN_CURVES:
+        values = curves[key][1] if key in curves else np.zeros(0)
+        bad = int(np.sum(~np.isfinite(values)))
+        if bad:
+            notes.append(
+                f"{bad} of {len(values)} recorded values of {key} are NaN or infinite and left out."
+            )
+    broken = [
+        key
+        for key, value in last.items()
+        if isinstance(value, float) and not math.isfinite(value) and key not in MAIN_CURVES
+    ]
+    if broken:
+        notes.append(f"ended with NaN or infinite {', '.join(broken)}: the training broke down.")
+    return curves, last, notes
+
+
+def _curves(lines: list[dict[str, Any]]) -> dict[str, Curve]:
+    """Steps and values of every field that holds numbers."""
+    steps = np.array([line["step"] for line in lines], dtype=np.float64)
+    curves = {}
+    for key in dict.fromkeys(key for line in lines for key in line):
+        found = [line.get(key) for line in lines]
+        kept = [isinstance(value, int | float) for value in found]
+        if all(kept):
+            # Most fields are in every line: their curves share one array of steps.
+            curves[key] = (steps, np.array(found, dtype=np.float64))
+        elif any(kept):
+            values = [value for value, keep in zip(found, kept, strict=True) if keep]
+            curves[key] = (steps[kept], np.array(values, dtype=np.float64))
+    return curves
+
+
+def success_at_end(path: Path, steps: int) -> float | None:
+    """Share of the episodes that reached the goal, of those that ended in the last tenth.
+
+    None if no episode ended there.
+    """
+    ended = [episode["score"] > 0 for episode in lines_after(path, (1 - END_SHARE) * steps)]
+    return sum(ended) / len(ended) if ended else None
+
+
+def score_at_end(path: Path) -> float | None:
+    """Mean score of the last 128 episodes, the rule of the paper's Atari table; None without any.
+
+    Where fewer have ended, of these. Scores are of whole games, unclipped.
+    """
+    scores = [episode["score"] for episode in last_lines(path, WINDOW)]
+    return float(np.mean(scores)) if scores else None
+
+
+def thinned_lines(path: Path, most: int = MOST_LINES) -> tuple[list[dict[str, Any]], bool]:
+    """Objects of a JSON-lines file, and whether its last line was cut short and left out.
+
+    All of a short file. Of a long one `most` at even distances, the first and the last among them,
+    unless it holds NaN or infinity: these must be counted, so it is then read whole.
+
+    Raises:
+        ValueError: a line is not an object.
+
+    """
+    if not path.exists():
+        return [], False
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    lines = whole.split(b"\n")[:-1]
+    if len(lines) > most and b"NaN" not in whole and b"Infinity" not in whole:
+        if whole.count(b"}\n{") != len(lines) - 1:
+            raise ValueError(f"{path.name} has a line that is not an object")
+        kept = np.linspace(0, len(lines) - 1, most).round().astype(int)
+        lines = [lines[number] for number in kept]
+    return [json.loads(line) for line in lines], len(whole) < len(data)
+
+
+def last_lines(path: Path, number: int) -> list[dict[str, Any]]:
+    """The last `number` objects of a JSON-lines file, read from its end."""
+    if not path.exists():
+        return []
+    block = _BLOCK
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        while True:
+            start = max(0, size - block)
+            file.seek(start)
+            data = file.read(size - start)
+            lines = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
+            # The first line of a block that starts inside the file may lack its beginning.
+            if start == 0 or len(lines) > number:
+                return [json.loads(line) for line in lines[-number:]]
+            block *= 4
+
+
+def lines_after(path: Path, step: float) -> list[dict[str, Any]]:
+    """The objects of a JSON-lines file, in order of their steps, that lie beyond `step`."""
+    if not path.exists():
+        return []
+    data = path.read_bytes()
+    found: list[dict[str, Any]] = []
+    for line in reversed(data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]):
+        values = json.loads(line)
+        if values["step"] <= step:
+            break
+        found.append(values)
+    return found[::-1]
