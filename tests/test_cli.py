@@ -236,3 +236,30 @@ def test_a_damaged_configuration_is_one_sentence(
     (tmp_path / "config.json").write_text(damage)
     assert main(["resume", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        ["list", "tasks"],
+        ["list", "strategies"],
+        ["list", "studies"],
+        ["train", "fourrom"],
+        ["train", "fourroom", "--explore", "rlee"],
+        ["train", "fourroom", "--learning-rat", "1"],
+        ["train", "fourroom", "--learning-rate", "fast"],
+        ["train", "fourroom", "--epochs", "0"],
+        ["study", "nothing-like-it"],
+        ["trian"],
+    ],
+    ids=" ".join,
+)
+def test_answers_do_not_wait_for_pytorch(arguments: list[str]) -> None:
+    script = (
+        f"import sys\nfrom rle.cli import main\nmain({arguments!r})\nprint('torch' in sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.splitlines()[-1] == "False", found.stdout + found.stderr

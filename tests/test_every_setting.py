@@ -23,7 +23,7 @@ from rle.presets import preset_config
 from rle.runs.train import train_config
 from rle.runs.trainer import Trainer, resolve_device
 from rle.settings import replace, shortest_name
-from rle.studies.catalogue import STUDIES
+from rle.studies import STUDIES
 from rle.tasks.base import Continuous, Discrete, TaskSpec
 from rle.tasks.registry import make_task
 
@@ -72,6 +72,7 @@ ROOMS = tiny("fourroom", "rle", rle__resample_every=5, rle__dimension=3)
 ROOMS_PPO = tiny("fourroom", "none")
 ROOMS_RND = tiny("fourroom", "rnd", rnd__warmup_rollouts=1)
 POLE = tiny("gym/CartPole-v1", "none", scale_reward=False, normalise_observations=False)
+LAKE = tiny("gym/FrozenLake-v1", "none")
 GAME = tiny("atari/Breakout", "rle")
 
 
@@ -146,6 +147,8 @@ CASES: dict[str, Case] = {
     "machine.engine_threads": Case(2, GAME, engine_threads),
     "environment.full_action_space": Case(False, GAME),
     "environment.television": Case((2, 49), tiny("fourroom-noisytv", "none", television=(0, 48))),
+    "environment.env_kwargs": Case({"map_name": "8x8"}, LAKE),
+    "environment.wrappers": Case(("tests.outsider.wrappers:Halved",), POLE),
     "network.policy_hidden": Case((5,)),
     "network.value_hidden": Case((5,)),
     "network.activation": Case("elu"),
@@ -218,9 +221,11 @@ MISSING: dict[Condition, RunConfig] = {
     idle.VECTORS: GAME,
     idle.IMAGES: ROOMS,
     idle.CONTINUOUS: ROOMS,
-    idle.GYM: ROOMS,
-    idle.ATARI: ROOMS,
+    idle.AUTORESET: ROOMS,
+    idle.CONSOLE: ROOMS,
     idle.TELEVISION: ROOMS,
+    idle.KEYWORDS: ROOMS,
+    idle.WRAPPED: ROOMS,
     idle.ENGINE: POLE,
     idle.NORMALISED: ROOMS,
     idle.PAID: ROOMS_PPO,

@@ -7,22 +7,24 @@ for agents of one's own, is `rle.core`.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from rle.environments import register_with_gymnasium
+from rle.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rle import core, explore, report, studies, tasks
     from rle.config import RunConfig
     from rle.errors import UsageError
     from rle.presets import preset_config
-    from rle.runs import RunDirectory, evaluate, resume, train, train_config
     from rle.runs.bench import bench
+    from rle.runs.directory import RunDirectory
+    from rle.runs.evaluate import evaluate
     from rle.runs.evaluate import evaluate as eval
     from rle.runs.film import film
+    from rle.runs.train import resume, train, train_config
     from rle.settings import replace
-    from rle.studies import study
+    from rle.studies.local import study
 
     __version__: str
 
@@ -48,37 +50,41 @@ __all__ = [
     "train_config",
 ]
 
-_PARTS = ("core", "explore", "report", "studies", "tasks")
-_PLACES = {
-    "RunConfig": "rle.config",
-    "RunDirectory": "rle.runs",
-    "UsageError": "rle.errors",
-    "bench": "rle.runs.bench",
-    "evaluate": "rle.runs",
-    "film": "rle.runs.film",
-    "preset_config": "rle.presets",
-    "replace": "rle.settings",
-    "resume": "rle.runs",
-    "study": "rle.studies",
-    "train": "rle.runs",
-    "train_config": "rle.runs",
-}
-"""Where each name is defined."""
+_find = lazy_names(
+    "rle",
+    {
+        "RunConfig": "rle.config",
+        "RunDirectory": "rle.runs.directory",
+        "UsageError": "rle.errors",
+        "bench": "rle.runs.bench",
+        "core": "rle.core",
+        "evaluate": "rle.runs.evaluate",
+        "explore": "rle.explore",
+        "film": "rle.runs.film",
+        "preset_config": "rle.presets",
+        "replace": "rle.settings",
+        "report": "rle.report",
+        "resume": "rle.runs.train",
+        "studies": "rle.studies",
+        "study": "rle.studies.local",
+        "tasks": "rle.tasks",
+        "train": "rle.runs.train",
+        "train_config": "rle.runs.train",
+    },
+)
 
 register_with_gymnasium()
 
 
 def list(what: str) -> dict[str, str]:
     """Names and descriptions of `tasks`, `strategies` or `studies`."""
-    from rle import explore, studies, tasks
     from rle.checks import nearest
     from rle.errors import UsageError
+    from rle.explore.registry import strategy_names
+    from rle.studies.catalogue import study_names
+    from rle.tasks.registry import task_names
 
-    lists = {
-        "tasks": tasks.task_names,
-        "strategies": explore.strategy_names,
-        "studies": studies.study_names,
-    }
+    lists = {"tasks": task_names, "strategies": strategy_names, "studies": study_names}
     if what not in lists:
         raise UsageError(f"there is no list of {what!r}: {nearest(what, lists)}")
     return lists[what]()
@@ -87,11 +93,7 @@ def list(what: str) -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     """Import what is used when it is used: `rle.core` needs PyTorch and nothing else."""
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("random-latent-exploration")
-    if name == "eval":
-        name = "evaluate"
-    if name in _PARTS:
-        return importlib.import_module(f"rle.{name}")
-    if name in _PLACES:
-        return getattr(importlib.import_module(_PLACES[name]), name)
-    raise AttributeError(f"module 'rle' has no attribute {name!r}")
+        from importlib.metadata import version
+
+        return version("random-latent-exploration")
+    return _find("evaluate" if name == "eval" else name)

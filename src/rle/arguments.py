@@ -133,6 +133,7 @@ def _kind(metavar: str) -> str:
 
 
 _COMPLAINTS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"Error parsing \S+: (env-kwargs is .*?) Argument helptext", lambda found: found[1]),
     (
         r"Error parsing (\S+): .*?'(.*?)'.* Argument helptext: \S+ (\S*\[INT \[INT \.\.\.\]\]\S*|\S+) ",
         lambda found: f"{found[1]} is {found[2]!r}: give {_kind(found[3])}.",

@@ -8,15 +8,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+# A verb imports what it needs when it needs it: PyTorch alone takes longer than most answers.
 import rle
 from rle.arguments import Parser, named, whole_number, with_settings
 from rle.checks import nearest
 from rle.errors import UsageError
+from rle.explore.registry import check_strategy_name
 from rle.modules import search_working_folder
-from rle.runs.clip import score_text
+from rle.presets import preset_config
 from rle.settings import changed
-from rle.stats import Bootstrap
-from rle.studies.local import log_of
+from rle.studies.catalogue import find_study
+from rle.tasks.registry import check_task_name
 
 
 def _train(arguments: Sequence[str]) -> None:
@@ -42,9 +44,9 @@ def _train(arguments: Sequence[str]) -> None:
         parser.print_help()
         print("\nThe settings depend on the task: `rle train fourroom --help` lists FourRoom's.")
         return
-    rle.tasks.check_task_name(known.task)
-    rle.explore.check_strategy_name(known.explore)
-    default = rle.preset_config(known.task, known.explore, known.preset)
+    check_task_name(known.task)
+    check_strategy_name(known.explore)
+    default = preset_config(known.task, known.explore, known.preset)
     if show_help:
         parser.print_help()
         rest = ["--help"]
@@ -88,6 +90,8 @@ def _eval(arguments: Sequence[str]) -> None:
 
 
 def _film(known: argparse.Namespace) -> None:
+    from rle.runs.clip import score_text
+
     films = rle.film(
         known.run,
         known.video,
@@ -102,9 +106,11 @@ def _film(known: argparse.Namespace) -> None:
 
 
 def _study(arguments: Sequence[str]) -> None:
-    """Train a whole grid of runs: rle study NAME [--methods M...] [--seeds N] [--total-steps N]"""
+    """Train a whole grid of runs: rle study NAME|FILE.toml [--methods M...] [--seeds N]"""
     parser = _parser("study", "Train what is missing of a declared grid of runs.")
-    parser.add_argument("name", help="a study, see `rle list studies`")
+    parser.add_argument(
+        "study", help="a study, see `rle list studies`; a TOML file; or module:name of your own"
+    )
     parser.add_argument("--tasks", nargs="+", default=(), help="only these of its tasks")
     parser.add_argument("--methods", nargs="+", default=(), help="only these of its methods")
     parser.add_argument("--seeds", type=int, default=None)
@@ -114,10 +120,9 @@ def _study(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=None)
     known = parser.parse_args(arguments)
+    part = find_study(known.study).only(known.tasks, known.methods)
     result = rle.study(
-        known.name,
-        tasks=known.tasks,
-        methods=known.methods,
+        part,
         seeds=known.seeds,
         total_steps=known.total_steps,
         workers=known.workers,
@@ -128,6 +133,8 @@ def _study(arguments: Sequence[str]) -> None:
         f"{result.seconds:.0f} s, {result.steps / max(result.seconds, 1e-9):,.0f} steps/s in all"
     )
     if result.failed:
+        from rle.studies.local import log_of
+
         logs = ", ".join(str(log_of(result.path / folder)) for folder in result.failed)
         raise UsageError(f"{len(result.failed)} runs failed, see {logs}; start the study again.")
 
@@ -147,6 +154,8 @@ def _report(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=None)
     known = parser.parse_args(arguments)
+    from rle.stats import Bootstrap
+
     bootstrap = Bootstrap(method=known.intervals)
     page = rle.report.report(known.folders, known.out, paper=known.paper, bootstrap=bootstrap)
     print(f"report: {page}")
@@ -177,8 +186,8 @@ def _bench(arguments: Sequence[str]) -> None:
         help="of each round at least; longer ones scatter less",
     )
     known, rest = parser.parse_known_args(arguments)
-    rle.tasks.check_task_name(known.task)
-    default = rle.preset_config(known.task, "rle", known.preset)
+    check_task_name(known.task)
+    default = preset_config(known.task, "rle", known.preset)
     settings = changed(default, with_settings(default, rest))
     print(rle.bench(known.task, settings, known.preset, known.seconds))
 

@@ -6,6 +6,7 @@ live in `presets`; the defaults here are placeholders for programs that build a 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -20,6 +21,8 @@ from rle.checks import (
     require_not_negative,
     require_positive,
 )
+from rle.modules import path_of
+from rle.values import Keywords
 
 Activation = Literal["tanh", "relu", "elu"]
 LatentLaw = Literal["sphere", "uniform", "normal"] | str
@@ -31,6 +34,13 @@ _BARE_NAMES: Any = tyro.conf.OmitArgPrefixes
 """On the command line the section's name is left out: --learning-rate, not --learner.learning-rate."""
 _CHOSEN_BEFORE: Any = tyro.conf.Suppress
 """These choose the defaults of all others, so the command line reads them first, by itself."""
+_JSON: Any = tyro.constructors.PrimitiveConstructorSpec(
+    nargs=1,
+    metavar="JSON",
+    instance_from_str=lambda texts: Keywords.from_json(texts[0], "env-kwargs"),
+    is_instance=lambda value: isinstance(value, dict),
+    str_from_instance=lambda value: [json.dumps(value)],
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,10 @@ class EnvironmentConfig:
     """All 18 actions of the console rather than those the game uses (atari/ tasks only)."""
     television: tuple[int, int] = (12, 37)
     """Top-left cell (row, column) of the 2 x 2 noisy television (fourroom-noisytv only)."""
+    env_kwargs: Annotated[Keywords, _JSON] = field(default_factory=Keywords)
+    """Keyword arguments that each environment is made with (gym/ tasks, and suites that take them)."""
+    wrappers: tuple[str, ...] = ()
+    """Gymnasium wrappers of each environment as module:name, the innermost first (gym/ tasks only)."""
 
     def __post_init__(self) -> None:
         require_positive("num-envs", self.num_envs)
@@ -90,6 +104,19 @@ class EnvironmentConfig:
             require_positive("time-limit", self.time_limit)
         require_positive("observation-clip", self.observation_clip)
         require_choice("autoreset", self.autoreset, ("next-step", "same-step"))
+        object.__setattr__(self, "env_kwargs", Keywords.of(self.env_kwargs, "env-kwargs"))
+        given: Any = (self.wrappers,) if callable(self.wrappers) else self.wrappers
+        object.__setattr__(self, "wrappers", tuple(map(_wrapper_name, given)))
+
+
+def _wrapper_name(wrapper: Any) -> str:
+    """Stored by name, so that config.json is complete and a resumed run finds it again."""
+    name = path_of(wrapper) if callable(wrapper) else wrapper
+    require(
+        isinstance(name, str) and ":" in name,
+        f"wrappers has {wrapper!r}: give module:name of a wrapper, or a class of a module.",
+    )
+    return str(name)
 
 
 @dataclass(frozen=True)

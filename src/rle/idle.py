@@ -15,12 +15,7 @@ from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.settings import changed, locate, shortest_name
 from rle.tasks.base import Continuous, TaskSpec
-from rle.tasks.registry import ATARI_PREFIX, CONTROL_PREFIX, ENVPOOL_PREFIX, GYM_PREFIX
-
-ENGINES = (ATARI_PREFIX, CONTROL_PREFIX, ENVPOOL_PREFIX)
-"""Suites whose environments run in threads of their own."""
-UNPAID = ("fourroom", "fourroom-noisytv")
-"""Tasks without any reward."""
+from rle.tasks.registry import suite_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +36,17 @@ class Situation:
         """RND's settings, if it pays a bonus."""
         settings = self.config.rnd
         return settings if settings is not None and settings.coefficient > 0 else None
+
+    def takes(self, setting: str) -> bool:
+        """Whether the task takes a setting that most tasks do not."""
+        suite, name = suite_of(self.config.task)
+        return setting in suite.takes(name)
+
+    @property
+    def pays(self) -> bool:
+        """Whether the task ever gives a reward."""
+        suite, name = suite_of(self.config.task)
+        return suite.pays(name)
 
     @property
     def latent_is_seen(self) -> bool:
@@ -108,33 +114,34 @@ CONTINUOUS = Condition(
     lambda at: isinstance(at.spec.action_space, Continuous),
     "it is for continuous actions, and this task's are discrete; leave it out.",
 )
-GYM = Condition(
-    lambda at: at.config.task.startswith(GYM_PREFIX), "it is for gym/ tasks; leave it out."
-)
-ATARI = Condition(
-    lambda at: at.config.task.startswith(ATARI_PREFIX), "it is for atari/ tasks; leave it out."
+AUTORESET = Condition(lambda at: at.takes("autoreset"), "it is for gym/ tasks; leave it out.")
+CONSOLE = Condition(
+    lambda at: at.takes("full_action_space"), "it is for atari/ tasks; leave it out."
 )
 TELEVISION = Condition(
-    lambda at: at.config.task == "fourroom-noisytv",
-    "only fourroom-noisytv has a television; leave it out.",
+    lambda at: at.takes("television"), "only fourroom-noisytv has a television; leave it out."
 )
 ENGINE = Condition(
-    lambda at: at.config.task.startswith(ENGINES),
-    f"only {', '.join(ENGINES)} tasks have an engine with threads; leave it out.",
+    lambda at: at.takes("engine_threads"),
+    "only atari/, control/ and envpool/ tasks have an engine with threads; leave it out.",
 )
+KEYWORDS = Condition(
+    lambda at: at.takes("env_kwargs"), "this task is made without any; leave it out."
+)
+WRAPPED = Condition(lambda at: at.takes("wrappers"), "wrappers are for gym/ tasks; leave it out.")
 NORMALISED = Condition(
     lambda at: at.config.environment.normalise_observations,
     "observations are clipped where they are standardised; set normalise-observations True as well, "
     "or leave it out.",
 )
-PAID = Condition(lambda at: at.config.task not in UNPAID, "this task pays no reward; leave it out.")
+PAID = Condition(lambda at: at.pays, "this task pays no reward; leave it out.")
 UNSCALED = Condition(
     lambda at: not at.config.learner.scale_reward,
     "scale-reward divides the reward by its own size, whatever that is; set scale-reward False, or "
     "leave it out.",
 )
 SUM_PAID = Condition(
-    lambda at: not at.summed or at.config.task not in UNPAID,
+    lambda at: not at.summed or at.pays,
     "the bonus is added to the task's reward, and this task pays none; leave it out.",
 )
 TASK_WEIGHED = Condition(
@@ -235,11 +242,13 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "machine.tensorboard": ALWAYS,
     "environment.num_envs": ALWAYS,
     "environment.time_limit": ALWAYS,  # Engines that keep none refuse it as they play.
-    "environment.autoreset": (GYM,),
+    "environment.autoreset": (AUTORESET,),
     "environment.normalise_observations": ALWAYS,  # On images, `make_task` refuses it.
     "environment.observation_clip": (NORMALISED,),
-    "environment.full_action_space": (ATARI,),
+    "environment.full_action_space": (CONSOLE,),
     "environment.television": (TELEVISION,),
+    "environment.env_kwargs": (KEYWORDS,),
+    "environment.wrappers": (WRAPPED,),
     "network.policy_hidden": (VECTORS,),
     "network.value_hidden": (VECTORS,),
     "network.activation": (VECTORS,),

@@ -1,14 +1,22 @@
-"""Modules that users name, in settings (`module:function`) and in ids (`module:MyMaze-v0`)."""
+"""What users bring: things in their modules, named `module:name`, and in packages they installed."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import traceback
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeVar
 
+from rle.checks import nearest
 from rle.errors import UsageError
+
+Kind = TypeVar("Kind")
 
 
 def search_working_folder() -> None:
@@ -46,3 +54,60 @@ def _where_it_failed(module: str, error: Exception) -> str:
     where = "" if isinstance(error, SyntaxError) else f" ({place.filename}, line {place.lineno})"
     reason = " ".join(str(error).split())
     return f"the module {module!r} fails with {type(error).__name__}: {reason}{where}."
+
+
+def load_named(path: str, what: str, kind: type[Kind]) -> Kind:
+    """The thing of the given kind that `module:name` names.
+
+    Where that fails, a sentence that begins with `what`.
+    """
+    module_name, _, name = path.partition(":")
+    if not module_name or not name:
+        raise UsageError(f"{what}: give module:name of something in a module of yours.")
+    found: Any = import_named(module_name, what)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            present = [key for key in dir(found) if not key.startswith("_")]
+            advice = nearest(part, present) if present else "write it there."
+            raise UsageError(f"{what}, but {module_name} has no {name!r}: {advice}")
+        found = getattr(found, part)
+    return _of_kind(found, what, path, kind)
+
+
+def _of_kind(found: Any, what: str, path: str, kind: type[Kind]) -> Kind:
+    if not isinstance(found, kind):
+        raise UsageError(
+            f"{what}, but {path} is of the kind {type(found).__name__}: make it a {kind.__name__}."
+        )
+    return found
+
+
+def path_of(function: Callable[..., Any]) -> str | None:
+    """`module:name` under which a function or a class is found again, or None if it has no such name."""
+    name, module = getattr(function, "__qualname__", "<unnamed>"), function.__module__
+    # What a program defines itself is in no module that another program could import.
+    return None if "<" in name or module == "__main__" else f"{module}:{name}"
+
+
+@cache
+def installed(group: str) -> dict[str, EntryPoint]:
+    """What installed packages bring along, by name: their entry points of a group, not yet loaded."""
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def load_installed(group: str, name: str, kind: type[Kind]) -> Kind:
+    """The thing of the given kind that an installed package calls `name`."""
+    entry = installed(group)[name]
+    what = f"{name!r} is brought by an installed package as {entry.value}"
+    return load_named(entry.value, what, kind)
+
+
+def load_all_installed(group: str, kind: type[Kind]) -> dict[str, Kind]:
+    """All that installed packages bring along; what cannot be loaded is left out with a warning."""
+    loaded: dict[str, Kind] = {}
+    for name in installed(group):
+        try:
+            loaded[name] = load_installed(group, name, kind)
+        except UsageError as error:
+            warnings.warn(f"left out: {error}", stacklevel=2)
+    return loaded

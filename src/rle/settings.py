@@ -13,7 +13,7 @@ from rle.checks import closest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.own import SOURCE, own_strategy
-from rle.values import fitting
+from rle.values import Keywords, fitting
 
 _BARE_SECTIONS = ("machine", "environment", "network", "learner")
 """Sections whose settings go by their bare names, as on the command line."""
@@ -229,6 +229,8 @@ def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
 def _convert(hint: Any, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(value)
+    if hint is Keywords:
+        return Keywords(value)
     if isinstance(value, Mapping):
         if not _sections(hint):
             # Settings of a user's strategy: only that strategy knows their types.

@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import types
 import typing
+from collections.abc import Mapping
 from functools import cache
 from numbers import Real
 from typing import Any, Literal, Union
 
 from rle.errors import UsageError
+
+
+class Keywords(dict[str, Any]):
+    """Keyword arguments as a setting: what JSON can hold, hashable by it, and not to be changed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(json.dumps(self, sort_keys=True))
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], name: str) -> Keywords:
+        """`values` as JSON gives them back, or a `UsageError` about the setting `name`."""
+        try:
+            kept = json.loads(json.dumps(dict(values), allow_nan=False))
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"{name} is {values!r}, which is not kept in config.json ({error}): give numbers, "
+                "texts, True, False, None, and lists and dictionaries of them."
+            ) from error
+        if not all(isinstance(key, str) for key in values):
+            raise UsageError(f"{name} is {values!r}: keyword arguments are called by texts.")
+        return cls(kept)
+
+    @classmethod
+    def from_json(cls, text: str, name: str) -> Keywords:
+        """The object that a text on the command line describes."""
+        try:
+            values = json.loads(text)
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            example = '{"map_name": "8x8"}'
+            raise UsageError(f"{name} is {text}: give an object of JSON, such as {example}.")
+        return cls(values)
 
 
 def fitting(section: type[Any], key: str, value: Any, name: str) -> Any:
@@ -38,6 +73,10 @@ def _hints(section: type[Any]) -> dict[str, Any]:
 
 def _as(option: Any, value: Any) -> tuple[bool, Any]:
     """Whether `value` is an `option`, and what it then is."""
+    if option is Keywords and isinstance(value, Mapping):
+        return True, value
+    if option == tuple[str, ...] and isinstance(value, list | tuple):
+        return all(isinstance(name, str) or callable(name) for name in value), tuple(value)
     if _is_tuple(option) and isinstance(value, list | tuple):
         sizes = [_as(int, size) for size in value]
         return all(fits for fits, _ in sizes), tuple(size for _, size in sizes)
@@ -62,7 +101,10 @@ def _is_number(value: Any) -> bool:
 def _words(option: Any) -> str:
     if typing.get_origin(option) is Literal:
         return f"one of {', '.join(map(repr, typing.get_args(option)))}"
+    if option == tuple[str, ...]:
+        return "names, such as ('my_module:MyWrapper',)"
     names = {
+        Keywords: "a dictionary",
         int: "a whole number",
         float: "a number",
         bool: "True or False",

@@ -16,7 +16,8 @@ from rle.explore import Transitions
 from rle.explore.registry import make_strategy, strategy_names
 from rle.own import installed_strategies, own_strategy
 from rle.presets import preset_config
-from rle.runs import RunDirectory, resume, train_config
+from rle.runs.directory import RunDirectory
+from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
 from rle.settings import from_dict, replace, to_dict
 from rle.tasks.base import Discrete, TaskSpec

@@ -8,7 +8,7 @@ from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace
-from rle.tasks.control import TASKS
+from rle.tasks.suites.control import TASKS
 
 STEPS_AND_ENVIRONMENTS = {
     "AllegroHand": (600_000_000, 8192),

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig
-from rle.runs import evaluate, train_config
+from rle.runs.evaluate import evaluate
+from rle.runs.train import train_config
 from rle.settings import to_dict
 from tests.builders import small_config
 

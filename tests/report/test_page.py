@@ -17,7 +17,7 @@ from rle.report import report
 from rle.report.reward_maps import reward_pixels
 from rle.report.svg import wall_path
 from rle.report.visit_maps import visit_pixels
-from rle.runs import train_config
+from rle.runs.train import train_config
 from rle.tasks import fourroom
 from tests.builders import small_config
 

@@ -19,7 +19,8 @@ from rle.report.room_table import room_table
 from rle.report.rooms import distinct_cells, measure_reach, rooms_reached
 from rle.report.tables import to_csv
 from rle.report.trajectories import SEED, draw_latents, load_for_pictures
-from rle.runs import train_config, trajectories
+from rle.runs.evaluate import trajectories
+from rle.runs.train import train_config
 from rle.stats import DEFAULT_BOOTSTRAP, mean_interval
 from rle.tasks import fourroom
 from tests.builders import small_config

@@ -10,7 +10,7 @@ from rle.explore.noisy import noisy_layers
 from rle.randomness import derive_seed
 from rle.report.records import read_run
 from rle.report.trajectories import SEED, load_for_pictures, watch
-from rle.runs import train_config
+from rle.runs.train import train_config
 from tests.builders import small_config
 
 

@@ -10,8 +10,10 @@ import torch
 from rle.cli import main
 from rle.config import RunConfig
 from rle.errors import UsageError
-from rle.runs import RunDirectory, evaluate, resume, train_config
+from rle.runs.directory import RunDirectory
+from rle.runs.evaluate import evaluate
 from rle.runs.finiteness import check_iteration
+from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
 from tests.builders import small_config
 from tests.probes import gymnasium_environments

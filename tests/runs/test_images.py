@@ -13,7 +13,7 @@ from rle.presets import preset_config
 from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace
-from rle.tasks.atari import GAMES
+from rle.tasks.suites.atari import GAMES
 from tests.builders import into, trained_an_iteration
 
 METHODS = ("none", "rle", "rnd", "noisy")

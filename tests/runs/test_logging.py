@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rle.runs import train_config
+from rle.runs.train import train_config
 from tests.builders import small_config
 
 

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from rle.errors import UsageError
-from rle.runs import RunDirectory, resume, train_config
-from rle.runs.directory import CHECKPOINTS
+from rle.runs.directory import CHECKPOINTS, RunDirectory
 from rle.runs.state import load_state, save_state
+from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
 from rle.settings import to_dict
 from tests.builders import small_config
@@ -108,7 +108,7 @@ def test_same_seed_same_bits_and_another_seed_others(tmp_path: Path) -> None:
 
 
 def test_evaluation_does_not_change_training(tmp_path: Path) -> None:
-    from rle.runs import evaluate
+    from rle.runs.evaluate import evaluate
 
     config = small_config("rle", time_limit=20)
     whole = train_config(config, tmp_path / "whole", quiet=True)

@@ -11,9 +11,9 @@ import torch
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.base import Continuous, Step, Task, random_actions
-from rle.tasks.control import TASKS
 from rle.tasks.envpool import EnvPoolTask
 from rle.tasks.registry import make_task
+from rle.tasks.suites.control import TASKS
 
 SIZES = {
     "Ant": (105, 8),

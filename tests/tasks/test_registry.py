@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import gymnasium
 import pytest
 import torch
@@ -79,3 +82,28 @@ def test_makes_gymnasium_tasks() -> None:
     assert isinstance(task, GymTask)
     assert task.reset(0).shape == (2, 4)
     task.close()
+
+
+def test_which_tasks_there_are_is_said_without_loading_what_they_run_on() -> None:
+    heavy = ["torch", "numpy", "gymnasium", "envpool", "mujoco"]
+    script = f"""
+import sys
+from rle.errors import UsageError
+from rle.presets import preset_config
+from rle.tasks.registry import check_task_name, task_names
+task_names()
+for task in ("fourroom", "atari/Alien", "control/Ant"):
+    check_task_name(task)
+    preset_config(task, "rle")
+for task in ("atari/Aliien", "control/Aunt"):
+    try:
+        check_task_name(task)
+    except UsageError:
+        continue
+    raise AssertionError(task)
+print([name for name in {heavy} if name in sys.modules])
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"

@@ -11,7 +11,6 @@ from torch import nn
 
 from rle.config import NoisyConfig, RunConfig
 from rle.explore.base import Strategy
-from rle.explore.records import StrategyRecord
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.noisy import NoisyLinear
 from rle.randomness import generator, generator_state, restore_generator
@@ -69,8 +68,3 @@ def build_noisy(
 ) -> NoisyNet:
     """NoisyNet as `config` asks for it."""
     return NoisyNet(settings, config.seed)
-
-
-RECORD = StrategyRecord(
-    "noisy", "NoisyNet: learned noise on the weights of the last layers", build_noisy, NoisyConfig
-)

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from rle.config import RunConfig
 from rle.explore.base import Strategy
-from rle.explore.records import StrategyRecord
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import ActionSpace, State, TaskSpec, random_actions
 
@@ -54,10 +53,3 @@ def build_random_actions(
 ) -> RandomActions:
     """Random actions in the task of `spec`."""
     return RandomActions(spec.action_space, spec.num_envs, config.seed, device)
-
-
-RECORD = StrategyRecord(
-    "random",
-    "uniformly random actions, nothing learned: what chance alone explores",
-    build_random_actions,
-)

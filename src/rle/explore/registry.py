@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from rle.aliases import STRATEGIES
 from rle.checks import nearest
 from rle.config import RunConfig
 from rle.errors import UsageError
-from rle.explore import mixture, noisy, none, random_actions, rle, rnd, white_noise
-from rle.explore.base import Strategy
-from rle.explore.records import StrategyRecord, record_of
+from rle.explore.records import RECORDS, StrategyRecord, record_of
 from rle.own import SOURCE, installed_strategies, own_strategy
-from rle.tasks.base import TaskSpec
 
-RECORDS: dict[str, StrategyRecord] = {
-    module.RECORD.name: module.RECORD
-    for module in (none, rle, rnd, noisy, white_noise, random_actions)
-}
+if TYPE_CHECKING:
+    import torch
+
+    from rle.explore.base import Strategy
+    from rle.tasks.base import TaskSpec
 
 
 def strategy_names() -> dict[str, str]:
@@ -58,7 +54,11 @@ def make_strategy(config: RunConfig, spec: TaskSpec, device: torch.device) -> St
     for part in sources:
         record = find_record(part)
         parts[record.name] = record.build(config, _settings(config, part, record), spec, device)
-    return mixture.Mixture(parts) if len(parts) > 1 else next(iter(parts.values()))
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    from rle.explore.mixture import Mixture
+
+    return Mixture(parts)
 
 
 def _source(config: RunConfig, part: str) -> str:

@@ -18,7 +18,6 @@ from rle.core.moments import RunningMoments
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.explore.latents import latent_law, load_function
-from rle.explore.records import StrategyRecord
 from rle.explore.transitions import Transitions
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.images import UNIT_SCALE, ImageBody
@@ -291,11 +290,3 @@ def _own_features(settings: RLEConfig, spec: TaskSpec, seed: int) -> nn.Module:
             f"instead of (2, {settings.dimension})."
         )
     return features
-
-
-RECORD = StrategyRecord(
-    "rle",
-    "Random Latent Exploration: a bonus φ(s')·z for a random z that policy and value see",
-    build_rle,
-    RLEConfig,
-)

@@ -14,7 +14,6 @@ from torch.nn import functional
 from rle.config import RNDConfig, RunConfig
 from rle.core.moments import RunningMoments
 from rle.explore.base import Strategy, Stream
-from rle.explore.records import StrategyRecord
 from rle.explore.transitions import Transitions
 from rle.nets.images import ImageBody, ImageHead
 from rle.nets.layers import Head
@@ -167,11 +166,3 @@ def build_rnd(
 
     target, predictor = network(settings.target_hidden), network(settings.predictor_hidden)
     return RandomNetworkDistillation(settings, predictor, target, shape, config.seed, device)
-
-
-RECORD = StrategyRecord(
-    "rnd",
-    "Random Network Distillation: a bonus where a fixed random network is hard to predict",
-    build_rnd,
-    RNDConfig,
-)

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from rle.config import RunConfig, WhiteNoiseConfig
 from rle.explore.base import Strategy, Stream
-from rle.explore.records import StrategyRecord
 from rle.explore.transitions import Transitions
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State, TaskSpec
@@ -50,11 +49,3 @@ def build_white_noise(
 ) -> WhiteNoise:
     """WhiteNoise as `config` asks for it."""
     return WhiteNoise(settings, config.learner.discount, config.seed)
-
-
-RECORD = StrategyRecord(
-    "white-noise",
-    "N(0, 1) added to every reward: RLE without state or latent",
-    build_white_noise,
-    WhiteNoiseConfig,
-)

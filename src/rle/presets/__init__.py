@@ -1,46 +1,66 @@
 """The paper's tables, as data: task and strategy together choose the numbers.
 
 Each table is a mapping from dotted setting names to values, applied in order: the suite's PPO, then
-the strategy's. `released` follows the published training scripts where they differ from the paper;
-`desktop` makes control tasks and Atari's quicker games learn on a few cores.
+the strategy's. Which tables a suite has is said here, by its name: a suite does not know of them.
+`released` follows the published training scripts where they differ from the paper; `desktop` makes
+control tasks and Atari's quicker games learn on a few cores.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig
 from rle.errors import UsageError
 from rle.own import own_strategy
-from rle.presets.atari import atari_tables
-from rle.presets.control import control_tables
-from rle.presets.fourroom import FOURROOM, FOURROOM_PPO, GYM, GYM_PPO, OTHER_PPO
-from rle.presets.tables import Tables
+from rle.presets.atari import ATARI_PRESETS
+from rle.presets.control import CONTROL_PRESETS
+from rle.presets.fourroom import FOURROOM_PRESETS, GYM_PRESETS, OTHER_PRESETS
+from rle.presets.tables import Presets, Settings, Tables
 from rle.settings import replace
+from rle.tasks.registry import suite_of
 
 __all__ = ["default_preset", "preset_config"]
 
-CONTROL = "control/"
-ATARI = "atari/"
-GYMNASIUM = "gym/"
+PRESETS: Mapping[str, Presets] = {
+    "fourroom": FOURROOM_PRESETS,
+    "control": CONTROL_PRESETS,
+    "atari": ATARI_PRESETS,
+    "gym": GYM_PRESETS,
+}
+"""By the names of suites. Others start from the same numbers; a suite that is brought along may change
+them by `Suite.settings`."""
+
+
+def _presets_of(task: str) -> Presets:
+    suite, _ = suite_of(task)
+    return PRESETS.get(suite.name, OTHER_PRESETS)
 
 
 def default_preset(task: str) -> str:
-    """`desktop` for control/ tasks, which the paper ran on thousands of GPU environments; or `paper`."""
-    return "desktop" if task.startswith(CONTROL) else "paper"
+    """The preset of `task` if nobody says: `desktop` for control/ tasks, or `paper`."""
+    return _presets_of(task).default
 
 
 def _tables(task: str, preset: str) -> Tables:
-    if task.startswith(CONTROL):
-        return control_tables(task.removeprefix(CONTROL), preset)
-    if task.startswith(ATARI):
-        return atari_tables(preset)
-    if preset == "desktop":
+    presets = _presets_of(task)
+    if preset not in presets.names:
+        having = [f"{suite}/" for suite, other in PRESETS.items() if preset in other.names]
         raise UsageError(
-            f"the preset 'desktop' is for {CONTROL} and {ATARI} tasks: use 'paper' on {task}, which is "
-            "its default."
+            f"the preset {preset!r} is for {' and '.join(having)} tasks: use {presets.default!r} on "
+            f"{task}, which is its default."
         )
-    if task.startswith("fourroom"):
-        return Tables(FOURROOM_PPO, (FOURROOM,))
-    return Tables(GYM_PPO if task.startswith(GYMNASIUM) else OTHER_PPO, (GYM,))
+    return presets.tables(suite_of(task)[1], preset)
+
+
+def _own_settings(task: str, config: RunConfig) -> Settings:
+    """What the suite itself changes, without the settings of strategies that `config` does not use."""
+    suite, _ = suite_of(task)
+    return {
+        name: value
+        for name, value in suite.settings.items()
+        if getattr(config, name.partition(".")[0], config) is not None
+    }
 
 
 def preset_config(task: str, explore: str, preset: str | None = None, seed: int = 0) -> RunConfig:
@@ -64,6 +84,10 @@ def preset_config(task: str, explore: str, preset: str | None = None, seed: int 
     for strategy in strategies:
         for table in tables:
             config = replace(config, table.get(strategy, {}))
+    try:
+        config = replace(config, _own_settings(task, config))
+    except UsageError as error:
+        raise UsageError(f"the settings of the suite of {task} are wrong: {error}") from error
     for found in own:
         config = replace(config, found.preset)
     return config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rle.presets.tables import Settings, Tables
+from rle.presets.tables import Presets, Settings, Tables
 
 ATARI_PPO: Settings = {
     "total_steps": 40_000_000,
@@ -109,7 +109,7 @@ DESKTOP: Mapping[str, Settings] = {
 }
 
 
-def atari_tables(preset: str) -> Tables:
+def _tables(name: str, preset: str) -> Tables:
     """The numbers of any game."""
     if preset == "desktop":
         return Tables(DESKTOP_PPO, (ATARI, DESKTOP))
@@ -117,3 +117,6 @@ def atari_tables(preset: str) -> Tables:
         learner = {**ATARI_PPO, "environment.full_action_space": False}
         return Tables(learner, (ATARI, ATARI_RELEASED))
     return Tables(ATARI_PPO, (ATARI,))
+
+
+ATARI_PRESETS = Presets(_tables, ("paper", "released", "desktop"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rle.checks import nearest
 from rle.errors import UsageError
-from rle.presets.tables import Settings, Tables
+from rle.presets.tables import Presets, Settings, Tables
 
 TASK_SIZES: Mapping[str, tuple[int, int]] = {
     "Cartpole": (100_000_000, 4096),
@@ -194,7 +194,7 @@ DESKTOP: Mapping[str, Settings] = {
 }
 
 
-def control_tables(name: str, preset: str) -> Tables:
+def _tables(name: str, preset: str) -> Tables:
     """The numbers of the task called `name`."""
     if name not in TASK_SIZES:
         raise UsageError(f"there is no control task {name!r}: {nearest(name, TASK_SIZES)}")
@@ -208,3 +208,7 @@ def control_tables(name: str, preset: str) -> Tables:
     if preset == "released":
         return Tables({**learner, **CONTROL_RELEASED_PPO}, (*strategies, CONTROL_RELEASED))
     return Tables(learner, strategies)
+
+
+CONTROL_PRESETS = Presets(_tables, ("paper", "released", "desktop"), default="desktop")
+"""The paper ran these tasks on thousands of environments of a GPU."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rle.presets.tables import Settings
+from rle.presets.tables import Presets, Settings, Tables
 
 FOURROOM_PPO: Settings = {
     "total_steps": 2_500_000,
@@ -95,3 +95,7 @@ GYM: Mapping[str, Settings] = {
         "rle.standardise": True,
     },
 }
+
+FOURROOM_PRESETS = Presets(lambda name, preset: Tables(FOURROOM_PPO, (FOURROOM,)))
+GYM_PRESETS = Presets(lambda name, preset: Tables(GYM_PPO, (GYM,)))
+OTHER_PRESETS = Presets(lambda name, preset: Tables(OTHER_PPO, (GYM,)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Settings = Mapping[str, Any]
@@ -14,3 +14,12 @@ class Tables(NamedTuple):
 
     learner: Settings
     strategies: tuple[Mapping[str, Settings], ...]
+
+
+class Presets(NamedTuple):
+    """A suite's tables, and by which names they are chosen."""
+
+    tables: Callable[[str, str], Tables]
+    """Of a task's name within the suite, and a preset's."""
+    names: tuple[str, ...] = ("paper", "released")
+    default: str = "paper"

@@ -14,7 +14,7 @@ from rle.explore.mixture import Mixture, latent_strategy
 from rle.explore.noisy import noisy_layers
 from rle.randomness import derive_seed, generator
 from rle.report.records import RunRecord
-from rle.runs import load_agent, trajectories
+from rle.runs.evaluate import load_agent, trajectories
 from rle.runs.trainer import Trainer
 from rle.tasks import fourroom
 

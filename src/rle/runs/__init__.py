@@ -1,16 +1,1 @@
 """One run: the training loop, its directory on disk, and what can be done with it."""
-
-from rle.runs.directory import RunDirectory
-from rle.runs.evaluate import Evaluation, evaluate, load_agent, trajectories
-from rle.runs.train import resume, train, train_config
-
-__all__ = [
-    "Evaluation",
-    "RunDirectory",
-    "evaluate",
-    "load_agent",
-    "resume",
-    "train",
-    "train_config",
-    "trajectories",
-]

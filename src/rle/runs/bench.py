@@ -21,7 +21,9 @@ from rle.runs.contenders import OurContender, Round, serve
 from rle.runs.rates import RecordedRate, record_rate
 from rle.settings import replace
 from rle.tasks.base import TaskSpec
-from rle.tasks.registry import make_task
+from rle.tasks.envpool import EnvPoolTask
+from rle.tasks.normalise import NormalisedTask
+from rle.tasks.registry import make_task, suite_of
 
 PEER = "Stable-Baselines3 PPO"
 
@@ -93,7 +95,7 @@ def bench(
         plain = replace(ours["rle"], {"compile": "off"})
         contenders["rle, uncompiled"] = (OurContender, plain)
     has_peer = importlib.util.find_spec("stable_baselines3") is not None
-    if peer and has_peer:
+    if peer and has_peer and _peer_plays(ours["none"]):
         from rle.runs.peer import PeerContender
 
         contenders[PEER] = (PeerContender, ours["none"])
@@ -105,6 +107,17 @@ def bench(
         record_rate(task, ours["rle"].preset, rate)
     threads = ours["rle"].machine.threads or cores()
     return _table(task, measured, threads, peer_missing=peer and not has_peer)
+
+
+def _peer_plays(config: RunConfig) -> bool:
+    """Whether the peer can play the same worlds: Gymnasium's, without wrappers, or EnvPool's."""
+    suite, name = suite_of(config.task)
+    if suite.gymnasium_id(name) is not None:
+        return not config.environment.wrappers
+    task = make_task(config.task, config.environment, torch.device("cpu"))
+    task.close()
+    engine = task.shown if isinstance(task, NormalisedTask) else task
+    return isinstance(engine, EnvPoolTask)
 
 
 def _spec_of(config: RunConfig) -> TaskSpec:

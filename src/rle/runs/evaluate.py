@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,9 +16,11 @@ from rle.randomness import derive_seed, generator
 from rle.runs.directory import RunDirectory, write_json
 from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.finiteness import check_step
+from rle.runs.handed_over import trainer_of
 from rle.runs.trainer import Trainer
 from rle.settings import replace
 from rle.tasks.base import Task
+from rle.tasks.handed_over import handed_over, is_found_by_name, size_of
 from rle.tasks.registry import make_task
 
 
@@ -36,10 +39,13 @@ class Evaluation:
         return sum(self.scores) / len(self.scores)
 
 
-def load_agent(run: RunDirectory, step: int | None = None) -> Trainer:
-    """The agent as it stood at checkpoint `step` (the latest if None), not to be trained on."""
+def load_agent(run: RunDirectory, step: int | None = None, env: Any = None) -> Trainer:
+    """The agent as it stood at checkpoint `step` (the latest if None), not to be trained on.
+
+    `env` is what `train` was given, if that was an object.
+    """
     config = replace(run.config(), {"compile": "off"})
-    trainer = Trainer(config)
+    trainer = trainer_of(config, env)
     trainer.load_agent(run.load_checkpoint(step))
     return trainer
 
@@ -51,17 +57,18 @@ def evaluate(
     step: int | None = None,
     greedy: bool = False,
     seed: int = 0,
+    env: Any = None,
 ) -> Evaluation:
     """Play `episodes` fresh episodes with the agent of a run; the result is also written to `eval.json`.
 
     Actions are sampled and latents drawn as in training, from generators of their own; `greedy` takes
-    the most likely action instead.
+    the most likely action instead. `env` is what `train` was given, if that was an object.
     """
     require(episodes > 0, f"episodes is {episodes}: give a number above 0.")
     run = RunDirectory.open(path)
-    agent = load_agent(run, step)
+    agent = load_agent(run, step, env)
     with torch.no_grad():
-        finished = _play(agent, episodes, greedy, seed)
+        finished = _play(agent, _fresh_task(agent, episodes, env), episodes, greedy, seed)
     result = Evaluation(
         agent.step,
         tuple(episode.score for episode in finished),
@@ -72,14 +79,23 @@ def evaluate(
     return result
 
 
-def _play(agent: Trainer, episodes: int, greedy: bool, seed: int) -> list[Episode]:
-    """Each environment contributes the same number of episodes, so that short ones do not crowd in."""
-    config = agent.config
+def _fresh_task(agent: Trainer, episodes: int, env: Any) -> Task:
+    """The agent's task once more, with no more environments than episodes; or that very one."""
+    config, task = agent.config, agent.task
     num_envs = min(config.environment.num_envs, episodes)
     environment = dataclasses.replace(config.environment, num_envs=num_envs)
-    threads = config.machine.engine_threads
-    task = make_task(config.task, environment, agent.device, engine_threads=threads)
+    if is_found_by_name(config.task):
+        threads = config.machine.engine_threads
+        task = make_task(config.task, environment, agent.device, engine_threads=threads)
+    elif size_of(env) is None:
+        task = handed_over(env, config.task, environment, agent.device)
     task.share_statistics(agent.task)
+    return task
+
+
+def _play(agent: Trainer, task: Task, episodes: int, greedy: bool, seed: int) -> list[Episode]:
+    """Each environment contributes the same number of episodes, so that short ones do not crowd in."""
+    config, num_envs = agent.config, task.spec.num_envs
     strategy, network, distribution = agent.strategy, agent.network, agent.distribution
     strategy.reseed(derive_seed(seed, "evaluation"))
     strategy.evaluate(greedy)

@@ -18,14 +18,7 @@ from rle.config import NetworkConfig, RunConfig
 from rle.machine import cores
 from rle.runs.contenders import Round, peak_memory
 from rle.tasks.envpool import EnvPoolTask
-from rle.tasks.registry import make_task
-
-GYMNASIUM_IDS = {
-    "fourroom": "rle/FourRoom-v0",
-    "fourroom-sparse": "rle/FourRoomSparse-v0",
-    "fourroom-noisytv": "rle/FourRoomNoisyTV-v0",
-    "control/BallBalance": "rle/BallBalance-v0",
-}
+from rle.tasks.registry import make_task, suite_of
 
 ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU}
 
@@ -86,9 +79,14 @@ def _environment(config: RunConfig) -> VecEnv:
 
 
 def _engine(config: RunConfig) -> VecEnv:
-    name = GYMNASIUM_IDS.get(config.task, config.task.removeprefix("gym/"))
-    if config.task in GYMNASIUM_IDS or config.task.startswith("gym/"):
-        return make_vec_env(name, n_envs=config.environment.num_envs)
+    suite, name = suite_of(config.task)
+    env_id = suite.gymnasium_id(name)
+    if env_id is not None:
+        return make_vec_env(
+            env_id,
+            n_envs=config.environment.num_envs,
+            env_kwargs=dict(config.environment.env_kwargs),
+        )
     plain = dataclasses.replace(config.environment, normalise_observations=False)
     task = make_task(
         config.task,

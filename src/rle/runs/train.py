@@ -14,17 +14,20 @@ from rle.config import RunConfig
 from rle.explore.registry import check_strategy_name
 from rle.idle import refuse_idle_settings
 from rle.learn.compilation import should_compile
+from rle.naming import folder_name
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory
+from rle.runs.handed_over import trainer_of
 from rle.runs.logging import RunLogger, load_tensorboard
 from rle.runs.progress import progress_display
 from rle.runs.trainer import Trainer
 from rle.settings import replace
+from rle.tasks.handed_over import is_found_by_name, name_of, size_of
 from rle.tasks.registry import check_task_name
 
 
 def train(
-    task: str,
+    task: Any,
     explore: str = "rle",
     *,
     preset: str | None = None,
@@ -37,7 +40,8 @@ def train(
     """Train an agent and return its run directory.
 
     Args:
-        task: a task name, see `rle list tasks`.
+        task: a task name, see `rle list tasks`; or a function that makes a Gymnasium environment, a
+            Gymnasium vector environment, or a `Task`.
         explore: a strategy, see `rle list strategies`, or `module:NAME` of your own.
         preset: `paper`, `released` or `desktop`; None: `paper`, and `desktop` on control/ tasks.
         out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
@@ -49,19 +53,23 @@ def train(
             the run is then not finished, and `resume` goes on from its last checkpoint.
 
     """
-    check_task_name(task)
+    name = name_of(task)
+    if is_found_by_name(name):
+        check_task_name(name)
     check_strategy_name(explore)
-    config = preset_config(task, explore, preset)
+    config = preset_config(name, explore, preset)
     settings["seed"] = seed
     if total_steps is not None:
         settings["total_steps"] = total_steps
-    return train_config(replace(config, settings), out, quiet, given=settings)
+    size = size_of(task)
+    if size is not None:
+        settings.setdefault("num_envs", size)
+    return train_config(replace(config, settings), out, quiet, given=settings, env=task)
 
 
 def default_out(config: RunConfig) -> Path:
     """Where a run goes if nobody says."""
-    explore = config.explore.replace(":", "-")
-    return Path("runs") / f"{config.task.replace('/', '-')}-{explore}-seed{config.seed}"
+    return Path("runs") / folder_name(f"{config.task}-{config.explore}-seed{config.seed}")
 
 
 def train_config(
@@ -69,8 +77,9 @@ def train_config(
     out: Path | str | None = None,
     quiet: bool = False,
     given: Iterable[str] = (),
+    env: Any = None,
 ) -> RunDirectory:
-    """Train what a complete configuration describes.
+    """Train what a complete configuration describes, on `env` if the task has no name of its own.
 
     Settings that differ from its preset, or were `given` by name, are refused where they do nothing.
     """
@@ -78,7 +87,7 @@ def train_config(
     config = replace(config, {"compile": "on" if should_compile(config) else "off"})
     if config.machine.tensorboard:
         load_tensorboard()  # says what is missing before anything is written
-    trainer = Trainer(config)
+    trainer = trainer_of(config, env)
     config = trainer.config
     refuse_idle_settings(config, trainer.task.spec, given)
     run = RunDirectory.create(default_out(config) if out is None else Path(out), config)
@@ -88,12 +97,15 @@ def train_config(
     return run
 
 
-def resume(path: Path | str, quiet: bool = False) -> RunDirectory:
-    """Go on with an interrupted run from its latest checkpoint, bit for bit."""
+def resume(path: Path | str, quiet: bool = False, env: Any = None) -> RunDirectory:
+    """Go on with an interrupted run from its latest checkpoint, bit for bit.
+
+    `env` is what `train` was given, if that was an object: only its name is in the run directory.
+    """
     run = RunDirectory.open(path)
     if run.finished() is not None:
         return run
-    trainer = Trainer(run.config())
+    trainer = trainer_of(run.config(), env)
     with run.locked():
         if run.checkpoint_steps():
             trainer.load_state_dict(run.load_checkpoint())

@@ -1,8 +1,14 @@
 """Many runs: declared grids, run in local processes."""
 
-from rle.studies.catalogue import STUDIES, find_study, study_names
-from rle.studies.definitions import Method, Study
-from rle.studies.local import StudyResult, run_all, study
+from typing import TYPE_CHECKING
+
+from rle.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rle.studies.catalogue import find_study, study_names
+    from rle.studies.definitions import Method, Study
+    from rle.studies.local import StudyResult, run_all, study
+    from rle.studies.registry import STUDIES
 
 __all__ = [
     "STUDIES",
@@ -14,3 +20,12 @@ __all__ = [
     "study",
     "study_names",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(("STUDIES", "find_study", "study_names"), "rle.studies.catalogue"),
+        **dict.fromkeys(("Method", "Study"), "rle.studies.definitions"),
+        **dict.fromkeys(("StudyResult", "run_all", "study"), "rle.studies.local"),
+    },
+)

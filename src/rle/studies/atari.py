@@ -13,7 +13,8 @@ from rle.studies.definitions import (
     ppo_matched,
     rle_with,
 )
-from rle.tasks.atari import GAMES
+from rle.studies.registry import register
+from rle.tasks.suites.atari import GAMES
 
 STEPS = 40_000_000
 """Agent steps: 160 million frames."""
@@ -33,58 +34,58 @@ MINI_GAMES = ("atari/Boxing", "atari/Breakout", "atari/Freeway")
 Boxing and Breakout, and only to those who cross ten lanes in Freeway."""
 
 
-def _study(name: str, description: str, tasks: tuple[str, ...], *methods: Method) -> Study:
-    return Study(name, description, tasks, methods, SEEDS, STEPS, own_steps=LONGER)
+def _declare(name: str, description: str, tasks: tuple[str, ...], *methods: Method) -> Study:
+    return register(Study(name, description, tasks, methods, SEEDS, STEPS, own_steps=LONGER))
 
 
-ATARI_STUDIES = (
-    _study(
-        "atari57",
-        "the paper's main comparison, with every game for 160 M frames, MontezumaRevenge 800 M",
-        ALL_GAMES,
-        *PAPER_METHODS,
-    ),
-    _study(
-        "atari57-phi",
-        "φ that follows the value network against frozen random φ, with PPO to improve over",
-        ALL_GAMES,
-        RLE,
-        rle_with("frozen-features", feature_update_rate=0.0),
-        PPO,
-    ),
-    _study(
-        "atari57-matched",
-        "PPO with RLE's learning rate, discount and reward scaling beside both",
-        ALL_GAMES,
-        RLE,
-        PPO,
-        ppo_matched("atari/Alien"),
-    ),
-    _study(
-        "atari-latent-law",
-        "z on the sphere, uniform or normal",
-        ABLATION_GAMES,
-        RLE,
-        rle_with("uniform", law="uniform"),
-        rle_with("normal", law="normal"),
-        PPO,
-    ),
-    _study(
-        "atari-latent-dimension",
-        "how many dimensions z should have",
-        ABLATION_GAMES,
-        RLE,
-        *(rle_with(f"d{dimension}", dimension=dimension) for dimension in (2, 8, 32, 128)),
-        PPO,
-    ),
-    _study(
-        "atari-conditioning",
-        "networks that see z against networks that do not",
-        ABLATION_GAMES,
-        RLE,
-        rle_with("unconditioned", condition=False, condition_on_bonus=False),
-        PPO,
-    ),
+_declare(
+    "atari57",
+    "the paper's main comparison, with every game for 160 M frames, MontezumaRevenge 800 M",
+    ALL_GAMES,
+    *PAPER_METHODS,
+)
+_declare(
+    "atari57-phi",
+    "φ that follows the value network against frozen random φ, with PPO to improve over",
+    ALL_GAMES,
+    RLE,
+    rle_with("frozen-features", feature_update_rate=0.0),
+    PPO,
+)
+_declare(
+    "atari57-matched",
+    "PPO with RLE's learning rate, discount and reward scaling beside both",
+    ALL_GAMES,
+    RLE,
+    PPO,
+    ppo_matched("atari/Alien"),
+)
+_declare(
+    "atari-latent-law",
+    "z on the sphere, uniform or normal",
+    ABLATION_GAMES,
+    RLE,
+    rle_with("uniform", law="uniform"),
+    rle_with("normal", law="normal"),
+    PPO,
+)
+_declare(
+    "atari-latent-dimension",
+    "how many dimensions z should have",
+    ABLATION_GAMES,
+    RLE,
+    *(rle_with(f"d{dimension}", dimension=dimension) for dimension in (2, 8, 32, 128)),
+    PPO,
+)
+_declare(
+    "atari-conditioning",
+    "networks that see z against networks that do not",
+    ABLATION_GAMES,
+    RLE,
+    rle_with("unconditioned", condition=False, condition_on_bonus=False),
+    PPO,
+)
+register(
     Study(
         "montezuma",
         "the game RLE alone does not solve, with RND beside it and both together, 800 M frames",
@@ -92,7 +93,9 @@ ATARI_STUDIES = (
         (RLE, PPO, RND, NOISY, Method("rle-rnd", "rle+rnd")),
         SEEDS,
         LONGER[MONTEZUMA],
-    ),
+    )
+)
+register(
     Study(
         "atari-mini",
         "RLE and PPO on three quick games: one night on two cores",
@@ -102,5 +105,5 @@ ATARI_STUDIES = (
         # The paper's batches would make some two thousand gradient steps of this, the desktop's 15,000.
         total_steps=2_000_000,
         preset="desktop",
-    ),
+    )
 )

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
+from pathlib import Path
+
 from rle.checks import nearest
 from rle.errors import UsageError
 from rle.machine import cores
+from rle.modules import installed, load_all_installed, load_installed, load_named
 from rle.presets import default_preset
 from rle.runs.rates import recorded_rate
-from rle.studies.atari import ATARI_STUDIES
-from rle.studies.control import CONTROL_STUDIES
 from rle.studies.definitions import Study
-from rle.studies.fourroom import FOURROOM_STUDIES
-from rle.studies.gym import GYM_STUDIES
+from rle.studies.files import SUFFIX, read_study
+from rle.studies.registry import STUDIES
 
-STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (*FOURROOM_STUDIES, *GYM_STUDIES, *ATARI_STUDIES, *CONTROL_STUDIES)
-}
+# Importing them makes their studies known, in the order in which they are listed.
+from rle.studies import fourroom, gym  # isort: skip  # noqa: F401
+from rle.studies import atari, control  # isort: skip  # noqa: F401
+
+ENTRY_POINTS = "rle.studies"
+"""The group in which installed packages name studies of theirs."""
 
 
 def study_names() -> dict[str, str]:
     """Every study with one line about it: runs, steps, and hours on this machine."""
-    return {
-        study.name: f"{study.description} ({study.num_runs} runs of {_steps(study)} steps, "
-        f"{_hours(study)})"
-        for study in STUDIES.values()
-    }
+    names = {name: _line(study) for name, study in STUDIES.items()}
+    for name, study in load_all_installed(ENTRY_POINTS, Study).items():
+        try:
+            names.setdefault(name, _line(study))
+        except UsageError as error:
+            warnings.warn(
+                f"left out: the study {name!r} of an installed package: {error}", stacklevel=2
+            )
+    return names
+
+
+def _line(study: Study) -> str:
+    return f"{study.description} ({study.num_runs} runs of {_steps(study)} steps, {_hours(study)})"
 
 
 def _steps(study: Study) -> str:
@@ -54,8 +67,17 @@ def _hours(study: Study) -> str:
     return f"{text}, judging by {', '.join(sorted(judged_by))}"
 
 
-def find_study(name: str) -> Study:
-    """The study called `name`."""
-    if name not in STUDIES:
-        raise UsageError(f"there is no study {name!r}: {nearest(name, STUDIES)}")
-    return STUDIES[name]
+def find_study(study: str | Path | Study) -> Study:
+    """A study by its name, by `module:name` of one of the user's, or by the file that declares it."""
+    if isinstance(study, Study):
+        return study
+    if isinstance(study, Path) or study.endswith(SUFFIX):
+        return read_study(Path(study))
+    if study in STUDIES:
+        return STUDIES[study]
+    if ":" in study:
+        return load_named(study, f"{study} is to be a study", Study)
+    if study in installed(ENTRY_POINTS):
+        # Two packages may call theirs alike; this is the name it was asked for by.
+        return dataclasses.replace(load_installed(ENTRY_POINTS, study, Study), name=study)
+    raise UsageError(f"there is no study {study!r}: {nearest(study, STUDIES)}")

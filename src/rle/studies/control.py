@@ -14,7 +14,8 @@ from rle.studies.definitions import (
     Study,
     rle_with,
 )
-from rle.tasks.control import TASKS
+from rle.studies.registry import register
+from rle.tasks.suites.control import TASKS
 
 SEEDS = 5
 NINE = tuple(f"control/{name}" for name in TASKS)
@@ -51,9 +52,10 @@ def _studies(
     )
 
 
-CONTROL_STUDIES = (
+for _study in (
     # The paper does not say how much narrower than (512, 512, 256): half.
     *_studies("paper", "", (256, 128), PPO_SCALED),
     # There the reward of every method is scaled, and the backbone has a single layer.
     *_studies("desktop", "-desktop", (), PPO_UNSCALED),
-)
+):
+    register(_study)

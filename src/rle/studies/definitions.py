@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from typing import Any
 
-from rle.checks import nearest
+from rle.checks import nearest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.naming import folder_name
 from rle.presets import preset_config
 from rle.settings import replace
 
@@ -21,6 +22,10 @@ class Method:
     name: str
     explore: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+OF_STUDY = frozenset({"task", "explore", "preset", "seed", "total_steps"})
+"""What makes the runs of a method different ones, or is the same for all methods."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,26 @@ class Study:
     """None: each task's default."""
     own_steps: Mapping[str, int] = field(default_factory=dict)
     """Agent steps of each run on the tasks that are trained for longer than the others."""
+
+    def __post_init__(self) -> None:
+        for kind, names in (
+            ("task", self.tasks),
+            ("method", tuple(method.name for method in self.methods)),
+        ):
+            folders = [folder_name(name) for name in names]
+            for name, folder in zip(names, folders, strict=True):
+                require(
+                    folders.count(folder) == 1,
+                    f"study {self.name!r} has the {kind} {name!r} twice, or two whose folders would "
+                    "have one name: call them differently.",
+                )
+        for method in self.methods:
+            for setting in method.settings:
+                require(
+                    setting.replace("-", "_") not in OF_STUDY,
+                    f"study {self.name!r}, method {method.name!r} has the setting {setting!r}, which is "
+                    "the study's to choose: leave it out there.",
+                )
 
     def steps_of(self, task: str) -> int:
         """Agent steps of each run on `task`."""
@@ -80,7 +105,7 @@ class Study:
         In this order a study that is stopped early has whole seeds of every method to compare.
         """
         return {
-            f"{task.replace('/', '-')}/{method.name}/seed-{seed}": replace(
+            f"{folder_name(task)}/{folder_name(method.name)}/seed-{seed}": replace(
                 preset_config(task, method.explore, self.preset, seed),
                 {
                     **method.settings,

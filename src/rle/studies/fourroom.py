@@ -12,6 +12,7 @@ from rle.studies.definitions import (
     Study,
     rle_with,
 )
+from rle.studies.registry import register
 
 METHODS = (*PAPER_METHODS, RANDOM)
 
@@ -49,17 +50,17 @@ SPARSE_METHODS = (
 )
 
 
-def _fourroom(
+def _declare(
     name: str,
     description: str,
     task: str,
     methods: tuple[Method, ...] = METHODS,
     seeds: int = 10,
 ) -> Study:
-    return Study(name, description, (task,), methods, seeds, total_steps=2_500_000)
+    return register(Study(name, description, (task,), methods, seeds, total_steps=2_500_000))
 
 
-FOURROOM_STUDIES = (
+register(
     Study(
         "demo",
         "all four strategies and random actions on FourRoom without reward",
@@ -68,28 +69,28 @@ FOURROOM_STUDIES = (
         tuple(Method(m.name, m.explore, {"checkpoint_every": 100_000}) for m in METHODS),
         seeds=2,
         total_steps=500_000,
-    ),
-    _fourroom(
-        "fourroom-reward-free",
-        "which strategy visits most of FourRoom without any reward",
-        "fourroom",
-    ),
-    _fourroom(
-        "fourroom-sparse",
-        "which strategy finds the far corner and learns to return there, rewards scaled and not",
-        "fourroom-sparse",
-        SPARSE_METHODS,
-    ),
-    _fourroom(
-        "fourroom-noisytv",
-        "which strategy is held up by a square of random observations",
-        "fourroom-noisytv",
-    ),
-    _fourroom(
-        "fourroom-ablations",
-        "what each of RLE's choices does without reward",
-        "fourroom",
-        ABLATIONS,
-        seeds=5,
-    ),
+    )
+)
+_declare(
+    "fourroom-reward-free",
+    "which strategy visits most of FourRoom without any reward",
+    "fourroom",
+)
+_declare(
+    "fourroom-sparse",
+    "which strategy finds the far corner and learns to return there, rewards scaled and not",
+    "fourroom-sparse",
+    SPARSE_METHODS,
+)
+_declare(
+    "fourroom-noisytv",
+    "which strategy is held up by a square of random observations",
+    "fourroom-noisytv",
+)
+_declare(
+    "fourroom-ablations",
+    "what each of RLE's choices does without reward",
+    "fourroom",
+    ABLATIONS,
+    seeds=5,
 )

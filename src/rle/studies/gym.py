@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rle.studies.definitions import PPO, RANDOM, RLE, Study
+from rle.studies.registry import register
 
-GYM_STUDIES = (
+register(
     Study(
         "mountain-car",
         "the first minutes: a car that must swing up a hill it does not know of, the defaults",
@@ -12,5 +13,5 @@ GYM_STUDIES = (
         (RLE, PPO, RANDOM),
         seeds=10,
         total_steps=None,
-    ),
+    )
 )

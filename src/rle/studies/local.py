@@ -20,9 +20,11 @@ from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.machine import SHARE, cores
+from rle.naming import folder_name
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.train import resume, train_config
 from rle.studies.catalogue import find_study
+from rle.studies.definitions import Study
 from rle.studies.progress import study_display
 
 ATTEMPTS = 2
@@ -44,7 +46,7 @@ class StudyResult:
 
 
 def study(
-    name: str,
+    study: str | Path | Study,
     *,
     tasks: Sequence[str] = (),
     methods: Sequence[str] = (),
@@ -56,13 +58,16 @@ def study(
 ) -> StudyResult:
     """Run what is missing of a study, or of a part of it; starting it again goes on.
 
+    `study` is a name (see `rle list studies`), `module:name`, a TOML file, or a `Study` itself.
     Call it from under `if __name__ == "__main__":` in a script: it starts processes.
     """
-    runs = find_study(name).only(tasks, methods).runs(seeds, total_steps)
+    declared = find_study(study)
+    runs = declared.only(tasks, methods).runs(seeds, total_steps)
     require(len(runs) > 0, "seeds is 0: give a number above 0.")
     workers = _side_by_side(runs) if workers is None else workers
     require(workers > 0, f"workers is {workers}: give a number above 0.")
-    return run_all(runs, Path("runs") / name if out is None else Path(out), workers, quiet)
+    out = Path("runs") / folder_name(declared.name) if out is None else Path(out)
+    return run_all(runs, out, workers, quiet)
 
 
 def _side_by_side(runs: dict[str, RunConfig]) -> int:

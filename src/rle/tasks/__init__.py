@@ -1,16 +1,22 @@
 """Where experience comes from: one file per suite, all behind the `Task` contract."""
 
-from rle.tasks.base import (
-    ActionSpace,
-    Continuous,
-    Discrete,
-    State,
-    Step,
-    Task,
-    TaskSpec,
-    random_actions,
-)
-from rle.tasks.registry import check_task_name, make_task, task_names
+from typing import TYPE_CHECKING
+
+from rle.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rle.tasks.base import (
+        ActionSpace,
+        Continuous,
+        Discrete,
+        State,
+        Step,
+        Task,
+        TaskSpec,
+        random_actions,
+    )
+    from rle.tasks.registry import check_task_name, make_task, task_names
+    from rle.tasks.suite import Suite
 
 __all__ = [
     "ActionSpace",
@@ -18,6 +24,7 @@ __all__ = [
     "Discrete",
     "State",
     "Step",
+    "Suite",
     "Task",
     "TaskSpec",
     "check_task_name",
@@ -25,3 +32,14 @@ __all__ = [
     "random_actions",
     "task_names",
 ]
+
+_OF_REGISTRY = ("check_task_name", "make_task", "task_names")
+# The contract needs PyTorch; which tasks there are can be said without.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(__all__, "rle.tasks.base"),
+        **dict.fromkeys(_OF_REGISTRY, "rle.tasks.registry"),
+        "Suite": "rle.tasks.suite",
+    },
+)

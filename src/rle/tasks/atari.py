@@ -12,24 +12,9 @@ from typing import Any
 
 import torch
 
-from rle.checks import nearest
 from rle.config import EnvironmentConfig
-from rle.errors import UsageError
 from rle.tasks.envpool import Array, EnvPoolTask
-
-# fmt: off
-GAMES = (
-    "Alien", "Amidar", "Assault", "Asterix", "Asteroids", "Atlantis", "BankHeist", "BattleZone",
-    "BeamRider", "Berzerk", "Bowling", "Boxing", "Breakout", "Centipede", "ChopperCommand",
-    "CrazyClimber", "Defender", "DemonAttack", "DoubleDunk", "Enduro", "FishingDerby", "Freeway",
-    "Frostbite", "Gopher", "Gravitar", "Hero", "IceHockey", "Jamesbond", "Kangaroo", "Krull",
-    "KungFuMaster", "MontezumaRevenge", "MsPacman", "NameThisGame", "Phoenix", "Pitfall", "Pong",
-    "PrivateEye", "Qbert", "Riverraid", "RoadRunner", "Robotank", "Seaquest", "Skiing", "Solaris",
-    "SpaceInvaders", "StarGunner", "Surround", "Tennis", "TimePilot", "Tutankham", "UpNDown",
-    "Venture", "VideoPinball", "WizardOfWor", "YarsRevenge", "Zaxxon",
-)
-# fmt: on
-"""The 57 games of the paper."""
+from rle.tasks.suites.atari import check_game
 
 FRAME_SKIP = 4
 STACK = 4
@@ -47,12 +32,6 @@ OPTIONS: Mapping[str, Any] = {
     "reward_clip": True,
     "repeat_action_probability": 0.25,
 }
-
-
-def check_game(name: str) -> None:
-    """Raise `UsageError` with the nearest name unless `name` is one of the 57 games."""
-    if name not in GAMES:
-        raise UsageError(f"there is no Atari game {name!r}: {nearest(name, GAMES)}")
 
 
 class AtariTask(EnvPoolTask):

@@ -6,51 +6,14 @@ with their assets; the ninth, BallBalance, is a model of our own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
 import torch
 
-from rle.checks import nearest
 from rle.config import EnvironmentConfig
-from rle.errors import UsageError
 from rle.machine import cores
 from rle.tasks import ballbalance
 from rle.tasks.base import Task
 from rle.tasks.envpool import EnvPoolTask
-
-
-class Robot(NamedTuple):
-    """An EnvPool environment, its pace, and what the agent sees of it."""
-
-    env_id: str
-    steps_per_second: float
-    observed: tuple[str, ...] = ()
-    """Parts of an observation that is a dictionary; none named: all. What a simulator knows and a
-    robot would not (`privileged_state`) is left out."""
-
-
-ROBOTS: Mapping[str, Robot] = {
-    "Ant": Robot("Ant-v5", 20),
-    "Humanoid": Robot("Humanoid-v5", 1 / 0.015),
-    "Cartpole": Robot("CartpoleBalance-v1", 100, ("position", "velocity")),
-    "FrankaCabinet": Robot("PandaOpenCabinet-v1", 50),
-    "Anymal": Robot("SpotFlatTerrainJoystick-v1", 50, ("state",)),
-    "AnymalTerrain": Robot("Go1JoystickRoughTerrain-v1", 50, ("state",)),
-    "AllegroHand": Robot("LeapCubeReorient-v1", 20, ("state",)),
-    "ShadowHand": Robot(
-        "HandManipulateBlockRotateXYZDense-v1", 25, ("observation", "achieved_goal", "desired_goal")
-    ),
-}
-BALL_BALANCE = "BallBalance"
-TASKS = (*ROBOTS, BALL_BALANCE)
-"""The names of the nine."""
-
-
-def check_control_name(name: str) -> None:
-    """Raise `UsageError` with the nearest name unless `name` is one of the nine."""
-    if name not in TASKS:
-        raise UsageError(f"there is no control task {name!r}: {nearest(name, TASKS)}")
+from rle.tasks.suites.control import BALL_BALANCE, ROBOTS, check_control_name
 
 
 def make_control_task(

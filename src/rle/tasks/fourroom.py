@@ -16,6 +16,7 @@ from rle.errors import UsageError
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import Discrete, Picture, State, Step, Task, TaskSpec
 from rle.tasks.fourroom_map import floor_plan, with_agent
+from rle.tasks.suites.fourroom import SUITE
 
 SIZE = 51
 WALL = 25
@@ -27,7 +28,7 @@ MOVES = ((0, -1), (0, 1), (-1, 0), (1, 0))
 NUM_ACTIONS = len(MOVES)
 TELEVISION_SIZE = 2
 TIME_LIMIT = 1000
-VARIANTS = ("fourroom", "fourroom-sparse", "fourroom-noisytv")
+VARIANTS = tuple(SUITE.tasks)
 
 
 def free_cells() -> Tensor:

@@ -1,119 +1,116 @@
-"""Task names and what builds them."""
+"""Task names: which suite each belongs to, and the task itself."""
 
 from __future__ import annotations
 
-import torch
+import dataclasses
+from typing import TYPE_CHECKING
 
+import rle.tasks.suites  # noqa: F401  makes them known
 from rle.checks import require
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
-from rle.tasks import fourroom
-from rle.tasks.base import Task
-from rle.tasks.normalise import NormalisedTask
+from rle.modules import installed, load_all_installed, load_installed, load_named
+from rle.tasks.suite import SUITES, Suite
 
-GYM_PREFIX = "gym/"
-ATARI_PREFIX = "atari/"
-CONTROL_PREFIX = "control/"
-ENVPOOL_PREFIX = "envpool/"
+if TYPE_CHECKING:
+    import torch
+
+    from rle.tasks.base import Task
+
+ENTRY_POINTS = "rle.suites"
+"""The group in which installed packages name suites of theirs."""
 
 
 def task_names() -> dict[str, str]:
     """Every task name with one line about it; open-ended suites as a pattern."""
+    brought = load_all_installed(ENTRY_POINTS, Suite)
+    suites = SUITES | {n: _called(n, suite) for n, suite in brought.items() if n not in SUITES}
     return {
-        "fourroom": "51 x 51 grid, four rooms, no reward: pure exploration",
-        "fourroom-sparse": "the same with reward 1 at the far corner",
-        "fourroom-noisytv": "the same with a 2 x 2 square of random observations",
-        "atari/<Game>": "any of the 57 Atari games, e.g. atari/MontezumaRevenge (extra: atari)",
-        "control/<Task>": "a robot on MuJoCo, extra: control: Cartpole, Ant, Humanoid, FrankaCabinet, "
-        "Anymal, AnymalTerrain, AllegroHand, ShadowHand or BallBalance",
-        "envpool/<id>": "any EnvPool environment, e.g. envpool/CoinrunHard-v0 (extra: envpool)",
-        "gym/<id>": "any Gymnasium environment with Box (or Dict) observations, e.g. gym/CartPole-v1",
+        suite.full_name(name): line
+        for suite in suites.values()
+        for name, line in suite.tasks.items()
     }
 
 
-def check_task_name(name: str) -> None:
-    """Raise `UsageError` with the nearest name unless `name` is a task."""
-    if name in fourroom.VARIANTS:
-        return
-    if name.startswith(GYM_PREFIX):
-        from rle.tasks.gym import check_gym_id
+def _called(name: str, suite: Suite) -> Suite:
+    """A suite that is brought along, under the name by which its tasks are found again."""
+    return dataclasses.replace(suite, name=name, bare=False)
 
-        check_gym_id(name.removeprefix(GYM_PREFIX))
-        return
-    if name.startswith(ATARI_PREFIX):
-        from rle.tasks.atari import check_game
 
-        check_game(name.removeprefix(ATARI_PREFIX))
-        return
-    if name.startswith(CONTROL_PREFIX):
-        from rle.tasks.control import check_control_name
+def suite_of(task: str) -> tuple[Suite, str]:
+    """The suite that a task belongs to, and the task's name within it.
 
-        check_control_name(name.removeprefix(CONTROL_PREFIX))
-        return
-    if name.startswith(ENVPOOL_PREFIX):
-        from rle.tasks.envpool import check_envpool_id
+    Before the slash stands the name of a suite, of this package or of an installed one, or
+    `module:name` of one in a module of the user's.
+    """
+    head, slash, name = task.partition("/")
+    suite = _find_suite(head) if slash else None
+    if suite is not None and not suite.bare:
+        return suite, name
+    for suite in SUITES.values():
+        if suite.bare and task in suite.known_names():
+            return suite, task
+    raise UsageError(_unknown(task))
 
-        check_envpool_id(name.removeprefix(ENVPOOL_PREFIX))
-        return
+
+def _find_suite(name: str) -> Suite | None:
+    if name in SUITES:
+        return SUITES[name]
+    if ":" in name:
+        return _called(name, load_named(name, f"{name} is to be a suite", Suite))
+    if name in installed(ENTRY_POINTS):
+        return _called(name, load_installed(ENTRY_POINTS, name, Suite))
+    return None
+
+
+def _unknown(task: str) -> str:
     from rle.tasks.suggest import suggest_task
 
-    advice = suggest_task(name) or f"choose one of: {', '.join(task_names())}."
-    raise UsageError(f"there is no task {name!r}: {advice}")
+    if ":" in task:
+        return (
+            f"there is no task {task!r}: a Gymnasium environment is gym/{task}, and a task of a suite "
+            f"of yours {task}/<task>."
+        )
+    advice = suggest_task(task) or f"choose one of: {', '.join(task_names())}."
+    return f"there is no task {task!r}: {advice}"
+
+
+def check_task_name(task: str) -> None:
+    """Raise `UsageError` with the nearest name unless `task` is one."""
+    suite, name = suite_of(task)
+    suite.check_name(name)
 
 
 def make_task(
-    name: str,
+    task: str,
     config: EnvironmentConfig,
     device: torch.device,
     *,
     engine_threads: int = 0,
     pictures: bool = False,
 ) -> Task:
-    """Build the task called `name`.
+    """Build the task called `task`.
 
     Args:
         engine_threads: of a suite that steps its environments in threads; 0: one per core.
         pictures: also load what the task's `picture` needs.
 
     """
-    task = _engine(name, config, device, engine_threads, pictures)
-    if config.normalise_observations:
-        require(
-            not task.spec.is_image,
-            f"normalise-observations is for vectors, and {name} shows images, scaled to [0, 1] "
-            "anyway: leave it out.",
-        )
-        return NormalisedTask(task, config.observation_clip, device)
-    return task
+    suite, name = suite_of(task)
+    suite.check_name(name)
+    engine = suite.build(name, config, device, engine_threads=engine_threads, pictures=pictures)
+    return as_shown(engine, task, config, device)
 
 
-def _engine(
-    name: str, config: EnvironmentConfig, device: torch.device, engine_threads: int, pictures: bool
-) -> Task:
-    check_task_name(name)
-    if name in fourroom.VARIANTS:
-        limit = fourroom.TIME_LIMIT if config.time_limit is None else config.time_limit
-        return fourroom.FourRoom(name, config.num_envs, limit, config.television, device)
-    if name.startswith(ATARI_PREFIX):
-        from rle.tasks.atari import AtariTask
+def as_shown(task: Task, name: str, config: EnvironmentConfig, device: torch.device) -> Task:
+    """`task` with its observations normalised, if `config` says so."""
+    if not config.normalise_observations:
+        return task
+    from rle.tasks.normalise import NormalisedTask
 
-        return AtariTask(name.removeprefix(ATARI_PREFIX), config, device, engine_threads)
-    if name.startswith(CONTROL_PREFIX):
-        from rle.tasks.control import make_control_task
-
-        return make_control_task(
-            name.removeprefix(CONTROL_PREFIX), config, device, pictures, engine_threads
-        )
-    if name.startswith(ENVPOOL_PREFIX):
-        from rle.tasks.envpool import EnvPoolTask
-
-        return EnvPoolTask(
-            name.removeprefix(ENVPOOL_PREFIX),
-            config,
-            device,
-            pictures=pictures,
-            engine_threads=engine_threads,
-        )
-    from rle.tasks.gym import GymTask
-
-    return GymTask(name.removeprefix(GYM_PREFIX), config, device, pictures)
+    require(
+        not task.spec.is_image,
+        f"normalise-observations is for vectors, and {name} shows images, scaled to [0, 1] "
+        "anyway: leave it out.",
+    )
+    return NormalisedTask(task, config.observation_clip, device)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import gymnasium
-
 from rle.checks import closest
-from rle.tasks.atari import GAMES
-from rle.tasks.control import TASKS
-from rle.tasks.fourroom import VARIANTS
+from rle.tasks.suite import SUITES
 
 _DECORATION = re.compile(r"(noframeskip|deterministic)?(-ram)?(-v\d+)?$")
 """What the id of an environment has beside the name of its world, in small letters."""
 
+OURS_FOR_OTHERS = "gym/rle/"
+"""Our own worlds as Gymnasium environments."""
+
 
 def suggest_task(name: str) -> str | None:
     """`did you mean ...?` with the whole names of tasks like `name`, or None if there are none."""
-    tasks = [*VARIANTS, *(f"control/{robot}" for robot in TASKS), *(f"atari/{g}" for g in GAMES)]
-    tasks += [f"gym/{env_id}" for env_id in gymnasium.registry]
+    tasks = [suite.full_name(task) for suite in SUITES.values() for task in suite.known_names()]
     worlds = {task: _world(task) for task in tasks}
     world = closest(_world(name), worlds.values())
     alike = [task for task in tasks if worlds[task] == world]
@@ -29,7 +27,7 @@ def suggest_task(name: str) -> str | None:
     in_suite = [task for task in alike if task.startswith(f"{suite}/")]
     by_name = [task for task in alike if task.endswith(f"/{own_name}")]
     # What is ours is better trained on directly.
-    others = [task for task in alike if not task.startswith("gym/rle/")]
+    others = [task for task in alike if not task.startswith(OURS_FOR_OTHERS)]
     meant = _one_of_each_suite(in_suite or by_name or others)
     return f"did you mean {' or '.join(map(repr, meant))}?"
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from rle.config import EnvironmentConfig
 from rle.tasks.film.stage import Filmed, FilmedTask
+from rle.tasks.registry import suite_of
 
 __all__ = ["Filmed", "filmed"]
 
 
 def filmed(task: str, config: EnvironmentConfig) -> Filmed:
     """The environment of `task`, to be filmed."""
-    if task.startswith("atari/"):
-        from rle.tasks.film.game import FilmedGame
-
-        return FilmedGame(task.removeprefix("atari/"), config)
-    return FilmedTask(task, config)
+    suite, name = suite_of(task)
+    return FilmedTask(task, config) if suite.film is None else suite.film(name, config)

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from rle.config import EnvironmentConfig
-from rle.tasks.atari import FRAME_SKIP, OPTIONS, STACK, STEP_LIMIT, check_game
+from rle.tasks.atari import FRAME_SKIP, OPTIONS, STACK, STEP_LIMIT
 from rle.tasks.base import Picture, Step
 from rle.tasks.envpool import SEED_RANGE, load_envpool
 from rle.tasks.film.stage import Filmed
+from rle.tasks.suites.atari import check_game
 
 NOTHING, FIRE = 0, 1
 """Places in the list of actions; a game without the button loses nothing by another action for once."""

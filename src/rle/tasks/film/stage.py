@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from rle.checks import require
 from rle.config import EnvironmentConfig
 from rle.tasks.base import Picture, Step, Task
 from rle.tasks.registry import make_task
@@ -47,6 +48,11 @@ class FilmedTask(Filmed):
     def __init__(self, name: str, config: EnvironmentConfig) -> None:
         single = dataclasses.replace(config, num_envs=1)
         self._task = make_task(name, single, torch.device("cpu"), engine_threads=1, pictures=True)
+        require(
+            self._task.spec.num_envs == 1,
+            f"{name} has {self._task.spec.num_envs} environments whatever is asked for, and a film "
+            "shows one: let the function that makes it take num_envs.",
+        )
         rate = self._task.steps_per_second
         self._steps_per_picture = max(1, round(rate / MOST_PICTURES))
         self.frames_per_second = max(1, round(rate / self._steps_per_picture))

@@ -1,0 +1,194 @@
+"""Any Gymnasium vector environment as a task: spaces and both auto-reset modes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import iterate
+from torch import Tensor
+
+from rle.checks import require
+from rle.config import EnvironmentConfig
+from rle.errors import UsageError
+from rle.randomness import derive_seed
+from rle.tasks.base import Picture, State, Step, Task, TaskSpec
+from rle.tasks.gym.making import require_flat
+from rle.tasks.spaces import action_space_of, fit_as_it_is
+
+SEED_RANGE = 2**31
+"""Seeds given to environments lie below this: some libraries accept no more than 32 bits."""
+
+
+class VectorTask(Task):
+    """A vector environment of the user's, stepped as it is.
+
+    Observations are float32 vectors `[N, size]`: dictionaries, tuples, discrete observations and
+    arrays of several dimensions are flattened. Actions are int64 `[N]` or float32 `[N, size]`; the
+    latter are clipped to the environment's bounds here, unseen by the learner.
+    """
+
+    def __init__(
+        self, name: str, vector: VectorEnv[Any, Any, Any], device: str | torch.device
+    ) -> None:
+        self._name = name
+        self._device = torch.device(device)
+        self._vector = vector
+        self._space: spaces.Space[Any] = vector.single_observation_space
+        require_flat(name, self._space)
+        self._next_step = _autoreset(name, vector) is AutoresetMode.NEXT_STEP
+        self.steps_per_second = float((vector.metadata or {}).get("render_fps") or 15)
+        self.spec = TaskSpec(
+            vector.num_envs,
+            (spaces.flatdim(self._space),),
+            torch.float32,
+            action_space_of(name, vector.single_action_space),
+        )
+        self.as_is = self._bool(fit_as_it_is(self._space))
+        self._no_transition = np.zeros(vector.num_envs, dtype=np.bool_)
+        """bool `[N]`: entries of the coming call that are not transitions."""
+        self._seed = 0
+        self._steps = 0
+
+    def reset(self, seed: int) -> Tensor:
+        self._seed, self._steps = seed, 0
+        return self._begin(seed)
+
+    def _begin(self, seed: int) -> Tensor:
+        self._no_transition = np.zeros_like(self._no_transition)
+        observation, _ = self._vector.reset(seed=seed % SEED_RANGE)
+        return self._rows(observation)
+
+    def step(self, action: Tensor) -> Step:
+        observed, reward, terminated, truncated, info = self._vector.step(self._playable(action))
+        self._steps += 1
+        reward, terminated, truncated = map(np.asarray, (reward, terminated, truncated))
+        skipped = self._no_transition
+        ended = terminated | truncated
+        # In next-step mode the call after an episode's end ignores its action and only resets. What
+        # it acts on is the last observation, so that the true next observation is in its place too.
+        self._no_transition = ended if self._next_step else np.zeros_like(ended)
+        observation = next_observation = self._rows(observed)
+        if not self._next_step and ended.any():
+            require(
+                "final_obs" in info,
+                f"{self._name} resets in the same step and does not give the last observation of an "
+                "episode: put it into info under final_obs, as Gymnasium does.",
+            )
+            next_observation = observation.clone()
+            for index in np.flatnonzero(ended).tolist():
+                next_observation[index] = self._row(_entry(info["final_obs"], index))
+        real = None
+        if skipped.any():
+            real = torch.from_numpy(~skipped).to(self._device)
+            reward, terminated, truncated = (
+                np.where(skipped, 0, array) for array in (reward, terminated, truncated)
+            )
+        return Step(
+            self._float(reward),
+            self._bool(terminated),
+            # Nothing comes after a termination, whether or not the time was up as well.
+            self._bool(truncated) & ~self._bool(terminated),
+            next_observation,
+            observation,
+            real,
+        )
+
+    def _playable(self, action: Tensor) -> npt.NDArray[Any]:
+        """Turn the learner's actions into the environments': shifted, or shaped and clipped."""
+        values = action.detach().cpu().numpy()
+        space = self._vector.single_action_space
+        if isinstance(space, spaces.Discrete):
+            return np.asarray(values + space.start)
+        assert isinstance(space, spaces.Box)
+        # What made an action NaN is found out after the rollout; no environment shall choke on it.
+        values = np.where(np.isnan(values), 0, values)
+        values = values.astype(space.dtype).reshape(-1, *space.shape)
+        clipped: npt.NDArray[Any] = np.clip(values, space.low, space.high)
+        return clipped
+
+    def _rows(self, observed: Any) -> Tensor:
+        """What all environments show, float32 `[N, size]`."""
+        if isinstance(self._space, spaces.Box):
+            return self._float(observed).reshape(self.spec.num_envs, -1)
+        rows = iterate(self._vector.observation_space, observed)
+        return torch.stack([self._row(row) for row in rows])
+
+    def _row(self, observed: Any) -> Tensor:
+        """What one environment shows, float32 `[size]`."""
+        return self._float(spaces.flatten(self._space, observed))
+
+    def _float(self, values: Any) -> Tensor:
+        # A copy in any case: the vector environment writes over its arrays.
+        return torch.from_numpy(np.array(values, dtype=np.float32)).to(self._device)
+
+    def _bool(self, values: npt.NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.array(values, dtype=np.bool_)).to(self._device)
+
+    def state_dict(self) -> State:
+        """Gymnasium cannot copy it: only where its random numbers come from, and how far it got."""
+        return {"seed": self._seed, "steps": self._steps}
+
+    def load_state_dict(self, state: State) -> None:
+        """Start new episodes, with random numbers that the run has not used yet."""
+        self._seed, self._steps = state["seed"], state["steps"]
+        self._begin(derive_seed(self._seed, f"resumed after {self._steps}"))
+        # The next action was chosen for an episode that is gone.
+        self._no_transition = np.ones_like(self._no_transition)
+        self.restarted = True
+        warnings.warn(
+            f"{self._name} is a vector environment, which cannot be saved, so this run goes on with "
+            "new episodes; the agent goes on exactly where it stopped.",
+            stacklevel=2,
+        )
+
+    def picture(self) -> Picture:
+        pictures: Any = self._vector.render()
+        if pictures is None or not isinstance(pictures[0], np.ndarray):
+            raise UsageError(f"{self._name} does not draw itself and cannot be filmed.")
+        return pictures[0]
+
+    def close(self) -> None:
+        self._vector.close()
+
+
+def _autoreset(name: str, vector: VectorEnv[Any, Any, Any]) -> AutoresetMode:
+    """When the environments of a vector start again."""
+    said = (vector.metadata or {}).get("autoreset_mode")
+    known = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+    mode = next((mode for mode in known if said in (mode, mode.value)), None)
+    if mode is None:
+        raise UsageError(
+            f"{name} is a vector environment whose metadata have {said!r} for autoreset_mode: say "
+            "gymnasium.vector.AutoresetMode.NEXT_STEP or SAME_STEP there, as it does."
+        )
+    return mode
+
+
+def _entry(observed: Any, index: int) -> Any:
+    """One environment's part of what may be a tree of arrays."""
+    if isinstance(observed, dict):
+        # Gymnasium says under `_key` where a key means anything.
+        return {key: _entry(part, index) for key, part in observed.items() if key[:1] != "_"}
+    if isinstance(observed, tuple):
+        return tuple(_entry(part, index) for part in observed)
+    return observed[index]
+
+
+def require_single_settings_unused(name: str, config: EnvironmentConfig) -> None:
+    """Refuse what is for single environments: a vector of the user's is stepped as it is."""
+    for setting, unused in (
+        ("wrappers", not config.wrappers),
+        ("time-limit", config.time_limit is None),
+        ("autoreset", config.autoreset == "next-step"),
+    ):
+        require(
+            unused,
+            f"{setting} is for single environments, and {name} is a vector environment, which is used "
+            "as it is: leave it out.",
+        )
