@@ -229,7 +229,6 @@ OF_RND = (RND_PAYS,)
 APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "task": ALWAYS,
     "explore": ALWAYS,
-    "own": ALWAYS,
     "preset": ALWAYS,
     "seed": ALWAYS,
     "total_steps": ALWAYS,
