@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -107,7 +108,7 @@ def _figure(
     return CurveFigure(
         name=kind.name,
         title=kind.title,
-        caption=f"{kind.caption} {_reading(series, bands)}",
+        caption=f"{kind.caption} {how_to_read(series, bands)}",
         notes=tuple(notes),
         y_label=kind.y_label,
         series=tuple(series),
@@ -119,7 +120,7 @@ def _figure(
     )
 
 
-def _reading(series: list[Series], bands: bool) -> str:
+def how_to_read(series: Sequence[Series], bands: bool) -> str:
     """What lines and bands mean."""
     with_bands = any(one.low is not None for one in series)
     if not bands and with_bands:
@@ -138,7 +139,7 @@ def _reading(series: list[Series], bands: bool) -> str:
     return f"{'; '.join(said)}."
 
 
-def value_limits(series: list[Series] | tuple[Series, ...]) -> tuple[float, float]:
+def value_limits(series: Sequence[Series]) -> tuple[float, float]:
     """The range of an axis that shows all of the curves and their bands."""
     parts = _parts(series)
     if not parts:
@@ -146,7 +147,7 @@ def value_limits(series: list[Series] | tuple[Series, ...]) -> tuple[float, floa
     return _with_room(min(float(p.min()) for p in parts), max(float(p.max()) for p in parts))
 
 
-def _robust_limits(series: tuple[Series, ...]) -> tuple[float, float]:
+def _robust_limits(series: Sequence[Series]) -> tuple[float, float]:
     """The same without rare values far from all others, which would flatten the rest."""
     values = np.concatenate(_parts(series))
     low, high = np.quantile(values, (0.05, 0.95))
@@ -154,7 +155,7 @@ def _robust_limits(series: tuple[Series, ...]) -> tuple[float, float]:
     return _with_room(float(max(values.min(), low - reach)), float(min(values.max(), high + reach)))
 
 
-def _parts(series: list[Series] | tuple[Series, ...]) -> list[np.ndarray]:
+def _parts(series: Sequence[Series]) -> list[np.ndarray]:
     single = [values for one in series for _, values in one.single]
     parts = (part for one in series for part in (one.values, one.low, one.high))
     return [part for part in parts if part is not None] + single
@@ -187,7 +188,7 @@ def diagnostics_figure(
         caption=(
             "What the runs recorded beside their results, by its name in metrics.jsonl, each on a "
             "scale of its own and with the methods that have it. Without z the latent sensitivity "
-            f"is 0. {_reading(shown, any(panel.bands for panel in panels))}"
+            f"is 0. {how_to_read(shown, any(panel.bands for panel in panels))}"
         ),
         legend=tuple((label, style) for label, style in styles.items() if style in drawn),
         panels=tuple(panels),

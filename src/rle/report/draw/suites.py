@@ -7,7 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from rle.report.draw.curves import MOST_BANDS, SMALL_POINTS, curve_figures, value_limits
+from rle.report.draw.curves import (
+    MOST_BANDS,
+    SMALL_POINTS,
+    curve_figures,
+    how_to_read,
+    value_limits,
+)
 from rle.report.draw.figures import (
     CurveFigure,
     EstimateFigure,
@@ -142,13 +148,13 @@ def learning_curves(suite: Suite, styles: dict[str, LineStyle], bootstrap: Boots
         for figure in curve_figures(group, styles, bootstrap, SMALL_POINTS)
     ]
     notes = dict.fromkeys(note for panel in panels for note in panel.notes)
+    series = [one for panel in panels for one in panel.series]
     return GridFigure(
         name="learning-curves",
         title="Learning curves of every task",
         caption=(
-            "Mean return of the last 128 training episodes over training steps. Lines are means over "
-            "seeds, bands 95 % confidence intervals of the mean, point by point; every task has a "
-            "scale of its own."
+            "Mean return of the last 128 training episodes over training steps; every task has a scale "
+            f"of its own. {how_to_read(series, any(panel.bands for panel in panels))}"
         ),
         legend=tuple((label, styles[label]) for label in suite.labels),
         panels=tuple(panels),

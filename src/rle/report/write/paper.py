@@ -30,10 +30,7 @@ from rle.report.write.paper_tables import (
     paper_scores_table,
 )
 from rle.report.write.summary import interval_summary
-from rle.stats import (
-    atari_reference_scores,
-    paper_atari_steps,
-)
+from rle.stats import atari_reference_scores, paper_atari_steps
 
 SOURCE = "Mahankali et al. 2024, Random Latent Exploration for Deep Reinforcement Learning, ICML"
 

@@ -8,7 +8,6 @@ from rle.report.measure.measures import (
     SOLVED,
     SUCCESS,
     Estimate,
-    Measure,
     TaskMeasures,
     measures_of,
     seeds_with_success,
@@ -38,7 +37,8 @@ def measures_table(group: TaskGroup, results: TaskMeasures) -> Table:
         ]
         for measure in results.measures:
             estimate = estimates.get(measure.key)
-            cells.append(_measure_cell(measure, estimate))
+            interval = None if estimate is None else estimate.interval
+            cells.append(estimate_cell(interval, measure.digits))
             if measure is SUCCESS:
                 cells.append(_solved_cell(estimate))
         rows.append(tuple(cells))
@@ -49,10 +49,6 @@ def measures_table(group: TaskGroup, results: TaskMeasures) -> Table:
         tuple(headings),
         tuple(rows),
     )
-
-
-def _measure_cell(measure: Measure, estimate: Estimate | None) -> Cell:
-    return estimate_cell(None if estimate is None else estimate.interval, measure.digits)
 
 
 def _solved_cell(estimate: Estimate | None) -> Cell:
