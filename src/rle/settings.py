@@ -196,10 +196,10 @@ def _in_present_sections(values: Mapping[str, Any]) -> dict[str, Any]:
                 continue
             place = present[section] = dict(present[section])
         moved |= {name: place.pop(name) for name in names if name in place}
-    machine = moved | dict(present.get("machine", {}))
-    if machine.pop("tensorboard", False):
-        machine["sinks"] = ["tensorboard"]
-    if machine:
+    if moved or isinstance(present.get("machine"), Mapping):
+        machine = moved | dict(present.get("machine", {}))
+        if machine.pop("tensorboard", False):
+            machine["sinks"] = ["tensorboard"]
         present["machine"] = machine
     return present
 

@@ -128,8 +128,8 @@ def test_reports_take_it_for_an_interrupted_run(tmp_path: Path) -> None:
 def test_evaluation(tmp_path: Path) -> None:
     Poisoned.poison(0, 0, "nothing", NAN)
     run = train_config(config(time_limit=10, total_steps=128), tmp_path / "run", quiet=True)
-    # Loading the agent makes eight environments, evaluating it four more.
-    Poisoned.poison(8 + 2, 5, "observation", NAN)
+    # Loading the agent makes no environment, evaluating it four.
+    Poisoned.poison(2, 5, "observation", NAN)
     with pytest.raises(
         UsageError, match=r"^the observation in environment 2 .* step 20 of the eval"
     ):
