@@ -127,9 +127,11 @@ def test_unknown_fields_of_a_file_are_named() -> None:
 def test_reads_what_earlier_versions_wrote() -> None:
     """Before the learner and the machine had sections of their own."""
     settings = {"epochs": 7, "micro_batch": 5, "threads": 3, "engine_threads": 2, "device": "auto"}
+    settings["sinks"] = ("tensorboard",)
     config = replace(preset_config("fourroom", "rle"), settings)
     earlier = to_dict(config)
     machine = earlier.pop("machine")
+    machine["tensorboard"] = machine.pop("sinks") == ("tensorboard",)
     earlier["ppo"] = earlier.pop("learner") | {"micro_batch": machine.pop("micro_batch")}
     earlier["network"]["precision"] = machine.pop("precision")
     earlier["environment"]["engine_threads"] = machine.pop("engine_threads")

@@ -79,11 +79,18 @@ def test_one_or_many_arrays_or_tensors(runs: dict[str, RunDirectory], name: str)
     as_tensors = agent.act(torch.from_numpy(many), z, generator=source(2))
     assert isinstance(as_tensors, torch.Tensor)
     assert np.array_equal(actions, as_tensors.numpy())
+    # As some environments hand them out: an array that cannot be written to.
+    many.flags.writeable = False
+    assert np.array_equal(agent.act(many, z.numpy(), generator=source(2)), actions)
     one = agent.act(many[0], z[0], greedy=True)
     assert one.shape == actions.shape[1:]
     if name != "random":
         assert np.allclose(one, agent.act(many, z, greedy=True)[0], atol=1e-6)
-    assert agent.act(torch.from_numpy(many[0])).shape == one.shape
+    assert agent.act(torch.from_numpy(many[0].copy())).shape == one.shape
+    backwards = agent.act(many[::-1], z, greedy=True)
+    if name != "random":
+        expected = agent.act(many[::-1].copy(), z, greedy=True)
+        assert np.array_equal(backwards, expected)
 
 
 def test_a_loop_of_gymnasiums(runs: dict[str, RunDirectory]) -> None:

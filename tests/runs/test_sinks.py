@@ -148,6 +148,20 @@ def test_weights_and_biases_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert b"fourroom-sparse" in text  # the configuration
 
 
+def test_weights_and_biases_without_a_login(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wandb = pytest.importorskip("wandb")
+
+    def refuse(**_: Any) -> None:
+        raise wandb.errors.UsageError("no API key")
+
+    monkeypatch.setattr(wandb, "init", refuse)
+    config = small_config("none", sinks=("wandb",))
+    with pytest.raises(UsageError, match=r"does not start \(no API key\): run `wandb login`"):
+        train_config(config, tmp_path / "run", quiet=True)
+
+
 class FakeRun:
     def __init__(self) -> None:
         self.logged: list[tuple[dict[str, Any], int | None]] = []

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
@@ -107,7 +108,7 @@ class Agent:
 
         """
         source = self._generator if generator is None else generator
-        seen, single = self._batch_of(torch.as_tensor(observation))
+        seen, single = self._batch_of(_tensor(observation))
         self._settle(greedy)
         latent = self._whole_latent(self._latents_for(z, len(seen), source))
         noise = self.distribution.draw_noise((len(seen),), source)
@@ -197,7 +198,7 @@ class Agent:
         """`[count, d]`, one for each observation."""
         if z is None:
             return self.sample_latents(count, source)
-        z = torch.as_tensor(z).to(self.device, torch.float32)
+        z = _tensor(z).to(self.device, torch.float32)
         d = self.latent_dimension
         require(
             z.shape in ((d,), (count, d)),
@@ -242,6 +243,11 @@ class Agent:
             return action
         low, high = (torch.tensor(bound, device=self.device) for bound in (space.low, space.high))
         return action.clamp(low, high)
+
+
+def _tensor(values: Any) -> Tensor:
+    # A copy of an array: PyTorch takes none that runs backwards or cannot be written to.
+    return values if isinstance(values, Tensor) else torch.from_numpy(np.array(values))
 
 
 def _parts(strategy: Strategy) -> list[Strategy]:

@@ -9,6 +9,7 @@ from typing import Any
 import wandb
 
 from rle.config import RunConfig
+from rle.errors import UsageError
 from rle.runs.callbacks import Callback
 from rle.runs.directory import META, RunDirectory
 from rle.runs.episodes import Episode
@@ -36,7 +37,13 @@ class WandbSink(Callback):
         }
 
     def on_start(self, run: RunDirectory, trainer: Trainer) -> None:
-        self._log: Any = wandb.init(**self._settings)
+        try:
+            self._log: Any = wandb.init(**self._settings)
+        except wandb.errors.Error as error:
+            raise UsageError(
+                f"Weights & Biases does not start ({' '.join(str(error).split())}): run `wandb login`, "
+                "or set WANDB_MODE=offline, and then `rle resume` the run."
+            ) from error
 
     def on_iteration(
         self, trainer: Trainer, metrics: dict[str, Any], episodes: list[Episode]
