@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rle
-from rle.runs import train_config
+from rle.runs.train import train_config
 from tests.builders import small_config
 
 DOCS = Path(__file__).parent.parent / "docs"
