@@ -17,7 +17,12 @@ def require(condition: bool, message: str) -> None:
 
 def closest(name: str, choices: Iterable[str]) -> str | None:
     """The one of `choices` that `name` most likely meant, or None if it is like none of them."""
-    plain = {_plain(choice): choice for choice in choices}
+    plain: dict[str, str] = {}
+    for choice in choices:
+        alike = plain.setdefault(_plain(choice), choice)
+        # Of names that differ in nothing but capitals, the one written more like it.
+        if alike != choice and _likeness(name, choice) > _likeness(name, alike):
+            plain[_plain(choice)] = choice
     wanted = _plain(name)
     similar = difflib.get_close_matches(wanted, plain, n=1)
     if similar:
@@ -26,6 +31,10 @@ def closest(name: str, choices: Iterable[str]) -> str | None:
     parts = [choice for choice in plain if min(len(wanted), len(choice)) > 3]
     parts = [choice for choice in parts if wanted in choice or choice in wanted]
     return plain[min(parts, key=len)] if parts else None
+
+
+def _likeness(name: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, name, other).ratio()
 
 
 def _plain(name: str) -> str:

@@ -21,7 +21,7 @@ from rle.checks import (
     require_not_negative,
     require_positive,
 )
-from rle.modules import path_of
+from rle.modules import LAW_GROUP, installed, path_of
 from rle.values import Keywords
 
 Activation = Literal["tanh", "relu", "elu"]
@@ -287,7 +287,8 @@ class RLEConfig:
                 )
                 object.__setattr__(self, name, f"{function.__module__}:{known_as}")
         if ":" not in self.law:
-            require_choice("rle.law", self.law, ("sphere", "uniform", "normal"))
+            known = ("sphere", "uniform", "normal", *installed(LAW_GROUP))
+            require_choice("rle.law", self.law, known)
 
 
 @dataclass(frozen=True)

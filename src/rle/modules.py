@@ -18,6 +18,10 @@ from rle.errors import UsageError
 
 Kind = TypeVar("Kind")
 
+LAW_GROUP = "rle.laws"
+FEATURE_GROUP = "rle.features"
+"""Groups of entry points in which installed packages name laws of z and feature networks of theirs."""
+
 
 def search_working_folder() -> None:
     """Let modules of the working folder be imported, as `python -m` does; in child processes too."""

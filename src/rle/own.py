@@ -12,14 +12,12 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
 from rle.checks import nearest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
-from rle.modules import import_named
+from rle.modules import import_named, installed
 from rle.values import fitting
 
 GROUP = "rle.strategies"
@@ -65,10 +63,9 @@ def _values(settings: Any) -> dict[str, Any]:
     return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
 
 
-@cache
 def installed_strategies() -> dict[str, str]:
     """The `module:NAME` of every strategy that an installed package brings along, by its name."""
-    return {found.name: found.value for found in entry_points(group=GROUP)}
+    return {name: entry.value for name, entry in installed(GROUP).items()}
 
 
 def own_strategy(part: str) -> OwnStrategy | None:

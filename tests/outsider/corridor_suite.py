@@ -47,9 +47,10 @@ class Corridor(Task):
         self.visited = state["visited"].to(self.device)
 
 
-def build(name, config, device, **_):
-    limit = config.env_kwargs.get("patience", 4) * LENGTHS[name]
-    return Corridor(LENGTHS[name], config.num_envs, config.time_limit or limit, device)
+def build(wanted):
+    config, length = wanted.config, LENGTHS[wanted.name]
+    limit = config.time_limit or config.env_kwargs.get("patience", 4) * length
+    return Corridor(length, config.num_envs, limit, wanted.device)
 
 
 SUITE = Suite(

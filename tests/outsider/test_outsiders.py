@@ -14,7 +14,7 @@ from rle.cli import main
 from rle.errors import UsageError
 from rle.explore import Transitions
 from rle.explore.registry import make_strategy, strategy_names
-from rle.own import installed_strategies, own_strategy
+from rle.own import own_strategy
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory
 from rle.runs.train import resume, train_config
@@ -275,9 +275,6 @@ class TestFinding:
         # A run goes on where the package is gone and the module is there.
         found.clear()
         assert list(make_strategy(config, SPEC, CPU).parts) == ["rle", "two-words"]
-
-    def test_entry_points_are_read(self) -> None:
-        assert isinstance(installed_strategies(), dict)
 
 
 def test_an_unused_settings_section_of_a_newer_version_is_explained() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -77,17 +76,6 @@ def test_a_resumed_run_finds_its_sinks_again(
     stop_after(config, tmp_path / "run", 5)
     run = resume(tmp_path / "run", quiet=True)
     assert [row[0] for row in rows_of(run)] == ["step", "768", "896", "1024"]
-
-
-def test_an_installed_package_offers_a_sink(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(OUTSIDER))
-    point = metadata.EntryPoint("csv", "csv_sink:CsvSink", "rle.sinks")
-    monkeypatch.setattr(metadata, "entry_points", lambda group: [point])
-    assert find_sink("csv").__name__ == "CsvSink"
-    broken = metadata.EntryPoint("broken", "csv_sink:NoSuch", "rle.sinks")
-    monkeypatch.setattr(metadata, "entry_points", lambda group: [broken])
-    with pytest.raises(UsageError, match="'broken' is 'csv_sink:NoSuch', which cannot be loaded"):
-        find_sink("broken")
 
 
 @pytest.mark.parametrize(

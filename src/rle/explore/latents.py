@@ -1,4 +1,4 @@
-"""Laws of z, and functions of the user's, by name."""
+"""Laws of z, and functions that users bring, by name: `module:function`, or an entry point's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from collections.abc import Callable, Sequence
 from rle.checks import nearest
 from rle.core.laws import LAWS, Law, check_law
 from rle.errors import UsageError
-from rle.modules import import_named
+from rle.modules import LAW_GROUP, import_named, installed
 
 
-def load_function(path: str, setting: str, arguments: Sequence[str]) -> Callable[..., object]:
-    """The function that `module:function` names, which can be called with `arguments`."""
+def load_function(
+    path: str, setting: str, arguments: Sequence[str], group: str
+) -> Callable[..., object]:
+    """The function that `module:function` names, which can be called with `arguments`.
+
+    Without a colon it is the name of an entry point of `group`.
+    """
+    if path in installed(group):
+        path = installed(group)[path].value
     module_name, _, name = path.partition(":")
     if not module_name or not name:
         raise UsageError(f"{setting} is {path!r}: give module:function of a function of yours.")
@@ -38,11 +45,9 @@ def load_function(path: str, setting: str, arguments: Sequence[str]) -> Callable
 
 
 def latent_law(name: str, dimension: int) -> Law:
-    """The law called `name`, or a user's own by `module:function`, checked."""
-    if ":" not in name:
-        if name not in LAWS:
-            raise UsageError(f"rle.law is {name!r}: {nearest(name, LAWS)}")
+    """The law called `name`, or a user's own, checked."""
+    if name in LAWS:
         return LAWS[name]
-    law: Law = load_function(name, "rle.law", ("shape", "generator"))  # type: ignore[assignment]
+    law: Law = load_function(name, "rle.law", ("shape", "generator"), LAW_GROUP)  # type: ignore[assignment]
     check_law(law, dimension, name)
     return law

@@ -19,6 +19,7 @@ from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.explore.latents import latent_law, load_function
 from rle.explore.transitions import Transitions
+from rle.modules import FEATURE_GROUP
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.images import UNIT_SCALE, ImageBody
 from rle.nets.layers import MLP
@@ -275,7 +276,9 @@ def _own_features(settings: RLEConfig, spec: TaskSpec, seed: int) -> nn.Module:
     """A user's φ, built from the run's seed and checked."""
     path = settings.feature_network
     assert path is not None
-    build = load_function(path, "rle.feature-network", ("observation_shape", "dimension"))
+    build = load_function(
+        path, "rle.feature-network", ("observation_shape", "dimension"), FEATURE_GROUP
+    )
     with torch.random.fork_rng(devices=[]):
         # Users initialise layers as they are used to, from PyTorch's global generator.
         torch.manual_seed(derive_seed(seed, "features"))

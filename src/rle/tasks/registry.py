@@ -10,7 +10,7 @@ from rle.checks import require
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.modules import installed, load_all_installed, load_installed, load_named
-from rle.tasks.suite import SUITES, Suite
+from rle.tasks.suite import SUITES, Suite, Wanted
 
 if TYPE_CHECKING:
     import torch
@@ -98,7 +98,7 @@ def make_task(
     """
     suite, name = suite_of(task)
     suite.check_name(name)
-    engine = suite.build(name, config, device, engine_threads=engine_threads, pictures=pictures)
+    engine = suite.build(Wanted(name, config, device, engine_threads, pictures))
     return as_shown(engine, task, config, device)
 
 

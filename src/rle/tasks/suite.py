@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rle.checks import nearest
 from rle.config import EnvironmentConfig
@@ -17,25 +17,20 @@ if TYPE_CHECKING:
     from rle.tasks.film.stage import Filmed
 
 
-class Build(Protocol):
-    """What makes a task of its name within the suite."""
+@dataclass(frozen=True)
+class Wanted:
+    """A task that a suite is asked to build."""
 
-    def __call__(
-        self,
-        name: str,
-        config: EnvironmentConfig,
-        device: torch.device,
-        *,
-        engine_threads: int,
-        pictures: bool,
-    ) -> Task:
-        """Build the task with `config.num_envs` environments, its tensors on `device`.
-
-        Args:
-            engine_threads: of an engine that steps environments in threads; 0: one per core.
-            pictures: also load what the task's `picture` needs.
-
-        """
+    name: str
+    """Within the suite."""
+    config: EnvironmentConfig
+    """Among others, how many environments it is to have."""
+    device: torch.device
+    """Where its tensors are to be."""
+    engine_threads: int = 0
+    """Of an engine that steps environments in threads; 0: one per core."""
+    pictures: bool = False
+    """Whether what the task's `picture` needs is to be loaded too."""
 
 
 def _nothing(name: str) -> Collection[str]:
@@ -60,7 +55,7 @@ class Suite:
 
     tasks: Mapping[str, str]
     """One line for `rle list tasks` about each name; of an open-ended suite, about a pattern."""
-    build: Build
+    build: Callable[[Wanted], Task]
     name: str = ""
     """What stands before the slash; one that is brought along goes by its `module:name` instead."""
     bare: bool = False

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from importlib import metadata
 
 from rle.checks import nearest
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.explore.latents import load_function
+from rle.modules import installed
 from rle.runs.callbacks import Callback
 from rle.runs.directory import RunDirectory
 
@@ -27,24 +27,14 @@ _OURS = {
 
 def find_sink(name: str) -> SinkFactory:
     """What builds the sink called `name`: ours, an installed package's, or `module:name` of a user."""
-    if ":" in name:
-        return load_function(name, "sinks", ("run", "config"))  # type: ignore[return-value]
     if name in _OURS:
         return _ours(name)
-    offered = {point.name: point for point in metadata.entry_points(group=GROUP)}
-    if name not in offered:
-        known = [*_OURS, *offered]
+    if ":" not in name and name not in installed(GROUP):
         raise UsageError(
-            f"there is no sink {name!r}: {nearest(name, known)} One of your own is module:name."
+            f"there is no sink {name!r}: {nearest(name, [*_OURS, *installed(GROUP)])} One of your own "
+            "is module:name."
         )
-    try:
-        factory: SinkFactory = offered[name].load()
-    except Exception as error:
-        raise UsageError(
-            f"the sink {name!r} is {offered[name].value!r}, which cannot be loaded "
-            f"({type(error).__name__}: {error}): mend or uninstall its package."
-        ) from error
-    return factory
+    return load_function(name, "sinks", ("run", "config"), GROUP)  # type: ignore[return-value]
 
 
 def _ours(name: str) -> SinkFactory:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 from rle.checks import nearest
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
-from rle.tasks.suite import Suite, register
+from rle.tasks.suite import Suite, Wanted, register
 
 if TYPE_CHECKING:
-    import torch
-
     from rle.tasks.base import Task
     from rle.tasks.film.stage import Filmed
 
@@ -36,17 +34,10 @@ def check_game(name: str) -> None:
         raise UsageError(f"there is no Atari game {name!r}: {nearest(name, GAMES)}")
 
 
-def _build(
-    name: str,
-    config: EnvironmentConfig,
-    device: torch.device,
-    *,
-    engine_threads: int,
-    pictures: bool,
-) -> Task:
+def _build(wanted: Wanted) -> Task:
     from rle.tasks.atari import AtariTask
 
-    return AtariTask(name, config, device, engine_threads)
+    return AtariTask(wanted.name, wanted.config, wanted.device, wanted.engine_threads)
 
 
 def _film(name: str, config: EnvironmentConfig) -> Filmed:

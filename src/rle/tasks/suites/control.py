@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rle.checks import nearest
-from rle.config import EnvironmentConfig
 from rle.errors import UsageError
-from rle.tasks.suite import Suite, register
+from rle.tasks.suite import Suite, Wanted, register
 
 if TYPE_CHECKING:
-    import torch
-
     from rle.tasks.base import Task
 
 
@@ -49,17 +46,10 @@ def check_control_name(name: str) -> None:
         raise UsageError(f"there is no control task {name!r}: {nearest(name, TASKS)}")
 
 
-def _build(
-    name: str,
-    config: EnvironmentConfig,
-    device: torch.device,
-    *,
-    engine_threads: int,
-    pictures: bool,
-) -> Task:
+def _build(wanted: Wanted) -> Task:
     from rle.tasks.control import make_control_task
 
-    return make_control_task(name, config, device, pictures, engine_threads)
+    return make_control_task(wanted)
 
 
 SUITE = register(

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rle.config import EnvironmentConfig
-from rle.tasks.suite import Suite, register
+from rle.tasks.suite import Suite, Wanted, register
 
 if TYPE_CHECKING:
-    import torch
-
     from rle.tasks.base import Task
 
 
@@ -19,17 +16,16 @@ def _check(name: str) -> None:
     check_envpool_id(name)
 
 
-def _build(
-    name: str,
-    config: EnvironmentConfig,
-    device: torch.device,
-    *,
-    engine_threads: int,
-    pictures: bool,
-) -> Task:
+def _build(wanted: Wanted) -> Task:
     from rle.tasks.envpool import EnvPoolTask
 
-    return EnvPoolTask(name, config, device, pictures=pictures, engine_threads=engine_threads)
+    return EnvPoolTask(
+        wanted.name,
+        wanted.config,
+        wanted.device,
+        pictures=wanted.pictures,
+        engine_threads=wanted.engine_threads,
+    )
 
 
 SUITE = register(

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rle.config import EnvironmentConfig
-from rle.tasks.suite import Suite, register
+from rle.tasks.suite import Suite, Wanted, register
 
 if TYPE_CHECKING:
-    import torch
-
     from rle.tasks.base import Task
 
 GYMNASIUM_IDS = {
@@ -19,18 +16,12 @@ GYMNASIUM_IDS = {
 }
 
 
-def _build(
-    name: str,
-    config: EnvironmentConfig,
-    device: torch.device,
-    *,
-    engine_threads: int,
-    pictures: bool,
-) -> Task:
+def _build(wanted: Wanted) -> Task:
     from rle.tasks.fourroom import TIME_LIMIT, FourRoom
 
+    config = wanted.config
     limit = TIME_LIMIT if config.time_limit is None else config.time_limit
-    return FourRoom(name, config.num_envs, limit, config.television, device)
+    return FourRoom(wanted.name, config.num_envs, limit, config.television, wanted.device)
 
 
 SUITE = register(

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rle.config import EnvironmentConfig
-from rle.tasks.suite import Suite, register
+from rle.tasks.suite import Suite, Wanted, register
 from rle.tasks.suites.handed_over import ask_again
 
 if TYPE_CHECKING:
-    import torch
-
     from rle.tasks.base import Task
 
 
@@ -35,17 +32,10 @@ def _gymnasium_id(name: str) -> str | None:
     return name if name.rpartition(":")[2] in gymnasium.registry else None
 
 
-def _build(
-    name: str,
-    config: EnvironmentConfig,
-    device: torch.device,
-    *,
-    engine_threads: int,
-    pictures: bool,
-) -> Task:
+def _build(wanted: Wanted) -> Task:
     from rle.tasks.gym import make_gym_task
 
-    return make_gym_task(name, config, device, pictures)
+    return make_gym_task(wanted.name, wanted.config, wanted.device, wanted.pictures)
 
 
 SUITE = register(

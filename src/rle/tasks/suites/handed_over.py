@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rle.config import EnvironmentConfig
 from rle.errors import UsageError
-from rle.tasks.suite import Suite, register
+from rle.tasks.suite import Suite, Wanted, register
 
 if TYPE_CHECKING:
-    import torch
-
     from rle.tasks.base import Task
 
 
@@ -26,15 +23,8 @@ def _check(name: str) -> None:
     raise ask_again(f"task/{name}")
 
 
-def _build(
-    name: str,
-    config: EnvironmentConfig,
-    device: torch.device,
-    *,
-    engine_threads: int,
-    pictures: bool,
-) -> Task:
-    raise ask_again(f"task/{name}")
+def _build(wanted: Wanted) -> Task:
+    raise ask_again(f"task/{wanted.name}")
 
 
 SUITE = register(Suite(name="task", tasks={}, build=_build, check=_check))
