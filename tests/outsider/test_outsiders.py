@@ -88,6 +88,16 @@ def test_resumed_bit_for_bit(explore: str, task: str, tmp_path: Path) -> None:
         assert (name in whole.metrics()[-1]) == (name.partition("_")[0] in explore)
 
 
+def test_shown_in_the_report(folder: Path) -> None:
+    """With whatever they measure, and under the names they have."""
+    for explore, name in ((COUNT, "a"), (ICM, "b")):
+        assert main(["train", "fourroom", "--explore", explore, *SHORT, "--out", f"runs/{name}"]) == 0
+    assert main(["report", "runs"]) == 0
+    page = Path("runs/report/report.html").read_text()
+    for shown in ("count_cells", "icm_forward_error", COUNT, ICM):
+        assert shown in page, shown
+
+
 def test_the_count_bonus_by_hand() -> None:
     config = small_config(COUNT, count__cells=1.0)
     strategy = make_strategy(config, SPEC, CPU)
