@@ -273,7 +273,7 @@ class TestLaws:
 
     def test_what_is_no_function_is_refused(self) -> None:
         with pytest.raises(UsageError, match="has no function 'pi'"):
-            load_function("math:pi", "rle.law", ("shape", "generator"))
+            load_function("math:pi", "rle.law", ("shape", "generator"), "rle.laws")
 
     def test_a_law_that_returns_no_tensor_is_refused(self) -> None:
         with pytest.raises(UsageError, match="must return a tensor"):

@@ -91,7 +91,9 @@ def test_resumed_bit_for_bit(explore: str, task: str, tmp_path: Path) -> None:
 def test_shown_in_the_report(folder: Path) -> None:
     """With whatever they measure, and under the names they have."""
     for explore, name in ((COUNT, "a"), (ICM, "b")):
-        assert main(["train", "fourroom", "--explore", explore, *SHORT, "--out", f"runs/{name}"]) == 0
+        assert (
+            main(["train", "fourroom", "--explore", explore, *SHORT, "--out", f"runs/{name}"]) == 0
+        )
     assert main(["report", "runs"]) == 0
     page = Path("runs/report/report.html").read_text()
     for shown in ("count_cells", "icm_forward_error", COUNT, ICM):

@@ -101,9 +101,9 @@ def test_nothing_is_written_for_a_sink_that_is_not_there(tmp_path: Path) -> None
 
 def test_texts_for_sinks() -> None:
     assert small_config("none", sinks=["wandb", "a:B"]).machine.sinks == ("wandb", "a:B")
-    with pytest.raises(UsageError, match=r"sinks is \(1,\): give texts"):
+    with pytest.raises(UsageError, match=r"sinks is \(1,\): give names"):
         small_config("none", sinks=(1,))
-    with pytest.raises(UsageError, match="sinks is 'wandb': give texts"):
+    with pytest.raises(UsageError, match="sinks is 'wandb': give names"):
         small_config("none", sinks="wandb")
 
 

@@ -48,6 +48,9 @@ def latent_law(name: str, dimension: int) -> Law:
     """The law called `name`, or a user's own, checked."""
     if name in LAWS:
         return LAWS[name]
+    known = [*LAWS, *installed(LAW_GROUP)]
+    if ":" not in name and name not in known:
+        raise UsageError(f"rle.law is {name!r}: {nearest(name, known)}")
     law: Law = load_function(name, "rle.law", ("shape", "generator"), LAW_GROUP)  # type: ignore[assignment]
     check_law(law, dimension, name)
     return law
