@@ -78,8 +78,8 @@ def _as(option: Any, value: Any) -> tuple[bool, Any]:
     if option == tuple[str, ...] and isinstance(value, list | tuple):
         return all(isinstance(name, str) or callable(name) for name in value), tuple(value)
     if _is_tuple(option) and isinstance(value, list | tuple):
-        parts = [_as(_part(option), part) for part in value]
-        return all(fits for fits, _ in parts), tuple(part for _, part in parts)
+        sizes = [_as(int, size) for size in value]
+        return all(fits for fits, _ in sizes), tuple(size for _, size in sizes)
     if option is int and _is_number(value) and float(value).is_integer():
         return True, int(value)
     if option is float and _is_number(value):
@@ -94,11 +94,6 @@ def _is_tuple(option: Any) -> bool:
     return typing.get_origin(option) is tuple
 
 
-def _part(option: Any) -> Any:
-    """What a tuple is made of."""
-    return typing.get_args(option)[0]
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
@@ -107,7 +102,7 @@ def _words(option: Any) -> str:
     if typing.get_origin(option) is Literal:
         return f"one of {', '.join(map(repr, typing.get_args(option)))}"
     if option == tuple[str, ...]:
-        return "names, such as ('my_module:MyWrapper',)"
+        return "names, such as ('my_module:MyOwn',)"
     names = {
         Keywords: "a dictionary",
         int: "a whole number",
@@ -116,9 +111,5 @@ def _words(option: Any) -> str:
         types.NoneType: "None",
     }
     if _is_tuple(option):
-        return (
-            'texts, such as ("a", "b")'
-            if _part(option) is str
-            else "whole numbers, such as (64, 64)"
-        )
+        return "whole numbers, such as (64, 64)"
     return names.get(option, "a text")
