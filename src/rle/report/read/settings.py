@@ -31,6 +31,7 @@ _LABELS = {
     "rle.unit_norm": "unit norm",
     "rle.separate_streams": "separate value heads",
     "rle.discount": "bonus discount",
+    "rle.scale_bonus": "bonus scaling",
     "learner.scale_reward": "reward scaling",
 }
 """Short names of settings; the others are called by their own."""
