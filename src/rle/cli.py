@@ -16,6 +16,7 @@ from rle.errors import UsageError
 from rle.explore.registry import check_strategy_name
 from rle.modules import search_working_folder
 from rle.presets import preset_config
+from rle.runs.directory import RunDirectory, require_folder
 from rle.settings import changed
 from rle.studies.catalogue import find_study
 from rle.tasks.registry import check_task_name
@@ -60,7 +61,8 @@ def _resume(arguments: Sequence[str]) -> None:
     parser = _parser("resume", "Go on with an interrupted run from its latest checkpoint.")
     parser.add_argument("run", type=Path)
     known = parser.parse_args(arguments)
-    run = rle.resume(known.run)
+    found = RunDirectory.open(known.run)
+    run = rle.resume(found.path)
     print(f"finished: {run.path}")
 
 
@@ -76,6 +78,7 @@ def _eval(arguments: Sequence[str]) -> None:
     parser.add_argument("--clips", type=int, default=4, help="videos, each under another z")
     parser.add_argument("--seconds", type=float, default=30.0, help="of play, per video at most")
     known = parser.parse_args(arguments)
+    RunDirectory.open(known.run)  # says what is wrong before PyTorch is imported
     if known.video is not None:
         _film(known)
         return
@@ -154,6 +157,8 @@ def _report(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=None)
     known = parser.parse_args(arguments)
+    for folder in known.folders:
+        require_folder(folder)
     from rle.stats import Bootstrap
 
     bootstrap = Bootstrap(method=known.intervals)

@@ -17,16 +17,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
+from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
-from rle.runs.state import load_state, save_state
 from rle.settings import from_dict, to_dict
-from rle.tasks.base import State
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rle.tasks.base import State
 
 CONFIG = "config.json"
 META = "meta.json"
@@ -72,6 +73,11 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
             except ValueError as error:
                 raise _damaged(path, error) from error
+
+
+def require_folder(path: Path) -> None:
+    """Raise `UsageError` unless `path` is a folder, in which runs may be."""
+    require(path.is_dir(), f"{path} is not a folder: give a run directory or a folder of runs.")
 
 
 def make_folder(path: Path, option: str) -> None:
@@ -159,8 +165,12 @@ class RunDirectory:
         """Steps at which checkpoints stand, ascending."""
         return _steps_of(self.path / CHECKPOINTS)
 
+    # Tensors need PyTorch; that a folder holds no run can be said without.
+
     def save_checkpoint(self, step: int, state: State, artefacts: dict[str, Tensor]) -> None:
         """Write a checkpoint and the suite's own data of the same moment."""
+        from rle.runs.state import save_state
+
         for folder in (CHECKPOINTS, ARTEFACTS):
             (self.path / folder).mkdir(exist_ok=True)
         if artefacts:
@@ -183,6 +193,8 @@ class RunDirectory:
                 f"{self.path} has no checkpoint at step {step}: choose one of "
                 f"{', '.join(str(present) for present in steps)}."
             )
+        from rle.runs.state import load_state
+
         return load_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors", only)
 
     def artefact_steps(self) -> list[int]:
@@ -195,6 +207,8 @@ class RunDirectory:
         if not steps:
             return {}
         step = steps[-1] if step is None else step
+        from rle.runs.state import load_state
+
         return load_state(self.path / ARTEFACTS / f"{step:012d}.safetensors")
 
     @contextmanager
@@ -233,6 +247,8 @@ def _steps_of(folder: Path) -> list[int]:
 
 def describe_machine(config: RunConfig) -> dict[str, Any]:
     """Where and with what a run is made: enough to explain a difference later."""
+    import torch
+
     versions = {}
     for package in _RECORDED_PACKAGES:
         try:

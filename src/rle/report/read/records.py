@@ -22,7 +22,7 @@ from rle.checks import require
 from rle.errors import UsageError
 from rle.report.read.settings import Settings, planned_steps, read_settings
 from rle.report.read.words import GOAL_TASK, is_fourroom, steps_text
-from rle.runs.directory import CONFIG, EPISODES, META, METRICS, RunDirectory
+from rle.runs.directory import CONFIG, EPISODES, META, METRICS, RunDirectory, require_folder
 from rle.runs.episodes import WINDOW
 
 FloatArray = npt.NDArray[np.float64]
@@ -79,7 +79,7 @@ def find_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
     """Every run directory at or below `paths`, once, with the name it is shown under."""
     found: dict[Path, tuple[Path, str]] = {}
     for root in paths:
-        require(root.is_dir(), f"{root} is not a folder: give a run directory or a folder of runs.")
+        require_folder(root)
         for folder in _run_folders(root):
             relative = folder.relative_to(root).as_posix()
             name = folder.resolve().name if relative == "." else relative
