@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -191,3 +194,25 @@ def test_trackio_gets_every_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     first = run.metrics()[0]
     assert logged.logged[0][0] == {name: value for name, value in first.items() if name != "step"}
     assert logged.finished
+
+
+def test_the_real_trackio_keeps_every_step(tmp_path: Path) -> None:
+    """Where it is installed: it needs an older Pillow than the other tests' packages do."""
+    pytest.importorskip("trackio")
+    script = f"""
+import rle
+rle.train("fourroom", "none", total_steps=8192, compile="off", quiet=True, sinks=("trackio",),
+          out={str(tmp_path / "run")!r})
+"""
+    folder = tmp_path / "kept"
+    subprocess.run(
+        [sys.executable, "-c", script],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "TRACKIO_DIR": str(folder)},
+    )
+    with sqlite3.connect(folder / "rle.db") as kept:
+        assert kept.execute("select run_name, step from metrics").fetchall() == [
+            ("run", 4096),
+            ("run", 8192),
+        ]
