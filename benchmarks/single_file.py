@@ -19,6 +19,7 @@ from statistics import mean
 from types import ModuleType
 
 import rle
+from rle.errors import UsageError
 
 FILE = Path(__file__).parent.parent / "examples" / "single_file_rle.py"
 FIELDS = ("agent", "seed", "steps", "coverage")
@@ -57,9 +58,12 @@ def read(path: Path) -> dict[Run, float]:
     if not path.exists():
         return {}
     with path.open(newline="") as file:
+        lines = csv.DictReader(file)
+        if tuple(lines.fieldnames or ()) != FIELDS:
+            raise UsageError(f"{path} holds other things than this benchmark's runs: give another.")
         return {
             (line["agent"], int(line["seed"]), int(line["steps"])): float(line["coverage"])
-            for line in csv.DictReader(file)
+            for line in lines
         }
 
 
@@ -81,7 +85,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--agents", nargs="+", choices=AGENTS, default=list(AGENTS))
     parser.add_argument("--save", type=Path, default=Path("runs/single-file.csv"))
     known = parser.parse_args(arguments)
-    done = read(known.save)
+    try:
+        done = read(known.save)
+    except UsageError as error:
+        parser.error(str(error))
     for seed in known.seeds:
         for agent in known.agents:
             run = agent, seed, known.steps

@@ -291,7 +291,7 @@ def train(settings: Settings) -> dict[str, float]:
         for _ in range(settings.rollout_steps):
             *_, after, real = world.step(torch.randint(agent.num_actions, (num_envs,)))
             moments.update(agent.features(after)[real])
-        world = type(world)(settings)
+        world = type(world)(settings)  # training begins with new episodes
     latent, countdown = draw_latents(settings), torch.full((num_envs,), settings.resample_every)
     for iteration in range(int(settings.standardise), -(-settings.total_steps // batch)):
         rows = []
@@ -334,7 +334,7 @@ def train(settings: Settings) -> dict[str, float]:
                 adam.step()
                 if settings.feature_update_rate > 0:
                     agent.follow(settings.feature_update_rate)
-        score, step = float(np.mean(world.scores[-128:] or 0)), (iteration + 1) * batch
+        score, step = float(np.mean(world.scores[-128:] or np.nan)), (iteration + 1) * batch
         measures = {"step": step, "bonus": float(rewards[..., 1][real].mean()), "score": score}
         if not image:
             measures["coverage"] = float(world.visited.sum() / world.free.sum())

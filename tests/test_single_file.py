@@ -20,6 +20,7 @@ from rle.nets.distributions import Categorical
 from rle.presets import preset_config
 from rle.randomness import generator
 from rle.runs.trainer import Trainer
+from rle.tasks.atari import OPTIONS, STEP_LIMIT
 from rle.tasks.base import Discrete, TaskSpec
 from rle.tasks.fourroom import GOAL, NUM_ACTIONS, SIZE, FourRoom
 from tests.builders import small_config
@@ -368,6 +369,13 @@ def test_atari_trains() -> None:
     measures = single.train(settings)
     assert measures["step"] == 32
     assert abs(measures["bonus"]) <= 1
+
+
+def test_atari_is_played_by_the_same_rules() -> None:
+    pytest.importorskip("envpool")
+    world = single.Atari(single.replace(single.ATARI, num_envs=1, seed=5))
+    expected = {**OPTIONS, "full_action_space": True, "max_episode_steps": STEP_LIMIT, "seed": 5}
+    assert {name: world.pool.config[name] for name in expected} == expected
 
 
 def test_atari_resets_are_no_transitions() -> None:
