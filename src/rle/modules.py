@@ -18,9 +18,9 @@ from rle.errors import UsageError
 
 Kind = TypeVar("Kind")
 
-LAW_GROUP = "rle.laws"
+DISTRIBUTION_GROUP = "rle.distributions"
 FEATURE_GROUP = "rle.features"
-"""Groups of entry points in which installed packages name laws of z and feature networks of theirs."""
+"""Groups of entry points in which installed packages name their distributions of z and networks φ."""
 
 
 def search_working_folder() -> None:

@@ -20,24 +20,31 @@ Rewards, values and masks have one column per stream, `[T, N, K]`, here task and
 """
 
 from rle.core.bonus import RandomReward, random_reward
+from rle.core.distributions import (
+    LATENT_DISTRIBUTIONS,
+    LatentDistribution,
+    check_latent_distribution,
+    normal,
+    sphere,
+    uniform,
+)
 from rle.core.features import FeatureNetwork, follow, random_features
 from rle.core.latents import Latents, LatentState, stagger, start_latents, step_latents
-from rle.core.laws import LAWS, Law, check_law, normal, sphere, uniform
-from rle.core.moments import RunningMoments
 from rle.core.returns import advantages, discounted_sums, linear_recurrence
+from rle.core.running_mean_std import RunningMeanStd
 from rle.core.scaling import RewardScaler
 
 __all__ = [
-    "LAWS",
+    "LATENT_DISTRIBUTIONS",
     "FeatureNetwork",
+    "LatentDistribution",
     "LatentState",
     "Latents",
-    "Law",
     "RandomReward",
     "RewardScaler",
-    "RunningMoments",
+    "RunningMeanStd",
     "advantages",
-    "check_law",
+    "check_latent_distribution",
     "discounted_sums",
     "follow",
     "linear_recurrence",

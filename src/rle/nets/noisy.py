@@ -18,10 +18,10 @@ class NoisyLinear(nn.Linear):
     weight_noise: Tensor
     bias_noise: Tensor
 
-    def __init__(self, inputs: int, outputs: int, initial_deviation: float) -> None:
+    def __init__(self, inputs: int, outputs: int, initial_std: float) -> None:
         super().__init__(inputs, outputs)
-        self.weight_deviation = nn.Parameter(torch.full((outputs, inputs), initial_deviation))
-        self.bias_deviation = nn.Parameter(torch.full((outputs,), initial_deviation))
+        self.weight_std = nn.Parameter(torch.full((outputs, inputs), initial_std))
+        self.bias_std = nn.Parameter(torch.full((outputs,), initial_std))
         self.register_buffer("weight_noise", torch.zeros(outputs, inputs))
         self.register_buffer("bias_noise", torch.zeros(outputs))
 
@@ -37,8 +37,8 @@ class NoisyLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """`[..., inputs] -> [..., outputs]`."""
-        weight = self.weight + self.weight_deviation * self.weight_noise
-        bias = self.bias + self.bias_deviation * self.bias_noise
+        weight = self.weight + self.weight_std * self.weight_noise
+        bias = self.bias + self.bias_std * self.bias_noise
         if weight.dim() == 3:
             return (weight @ x[..., None]).squeeze(-1) + bias
         return functional.linear(x, weight, bias)
