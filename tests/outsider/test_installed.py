@@ -32,6 +32,9 @@ visits = count_bonus:CountBonus
 [rle.distributions]
 corners = strange_things:corners
 gone = strange_things:nothing
+[rle.laws]
+corners = strange_things:doubled
+edges = strange_things:corners
 [rle.features]
 doubled = strange_things:doubled
 [rle.sinks]
@@ -73,6 +76,11 @@ def test_a_distribution_and_features() -> None:
     trainer.start()
     assert torch.equal(trainer.strategy.latent().abs(), torch.ones(2, 4))
     assert isinstance(trainer.strategy.features, torch.nn.Linear)
+
+
+def test_a_distribution_by_the_groups_old_name() -> None:
+    drawn = latent_distribution("edges", 2)((3, 2), torch.Generator())
+    assert torch.equal(drawn.abs(), torch.ones(3, 2))
 
 
 def test_a_sink() -> None:

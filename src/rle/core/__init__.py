@@ -19,6 +19,9 @@ Rewards, values and masks have one column per stream, `[T, N, K]`, here task and
 `state_dict` and loaded by `load_state_dict`. `examples/core_ppo.py` is a whole agent.
 """
 
+import warnings
+from typing import TYPE_CHECKING, Any
+
 from rle.core.bonus import RandomReward, random_reward
 from rle.core.distributions import (
     LATENT_DISTRIBUTIONS,
@@ -57,3 +60,20 @@ __all__ = [
     "step_latents",
     "uniform",
 ]
+
+_RENAMED = {
+    "LAWS": "LATENT_DISTRIBUTIONS",
+    "Law": "LatentDistribution",
+    "RunningMoments": "RunningMeanStd",
+    "check_law": "check_latent_distribution",
+}
+
+if not TYPE_CHECKING:  # so that a misspelt name is still told by a type checker
+
+    def __getattr__(name: str) -> Any:
+        """What had another name before, with a notice."""
+        if name not in _RENAMED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"rle.core.{name} is now called {_RENAMED[name]}."
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return globals()[_RENAMED[name]]

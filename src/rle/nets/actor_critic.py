@@ -12,6 +12,7 @@ from rle.config import Activation, NetworkConfig
 from rle.core.features import initialise
 from rle.nets.distributions import distribution_for
 from rle.nets.layers import MLP, LinearFactory
+from rle.renamed import read_renamed_parameters
 from rle.tasks.base import Continuous, TaskSpec
 
 ENCODER_GAIN = 0.1
@@ -73,6 +74,7 @@ class VectorActorCritic(ActorCritic):
         self.policy_head = initialise(linear(self.policy_body.width, outputs), 0.01, generator)
         start = torch.full((outputs,), math.log(config.initial_action_std))
         self.log_std = nn.Parameter(start) if continuous else None
+        self.register_load_state_dict_pre_hook(read_renamed_parameters)
         split = config.value_backbone
         before, after = config.value_hidden[:split], config.value_hidden[split:]
         self.value_body = MLP(

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from rle.renamed import read_renamed_parameters
+
 
 class NoisyLinear(nn.Linear):
     """y = (W + σ_W ∘ ε_W) x + (b + σ_b ∘ ε_b) with independent standard normal ε.
@@ -24,6 +26,7 @@ class NoisyLinear(nn.Linear):
         self.bias_std = nn.Parameter(torch.full((outputs,), initial_std))
         self.register_buffer("weight_noise", torch.zeros(outputs, inputs))
         self.register_buffer("bias_noise", torch.zeros(outputs))
+        self.register_load_state_dict_pre_hook(read_renamed_parameters)
 
     def resample(self, generator: torch.Generator) -> None:
         """Draw new noise."""
