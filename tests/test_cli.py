@@ -189,7 +189,7 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("train CartPole-v1", "did you mean 'gym/CartPole-v1'?"),
         ("train Alien", "did you mean 'atari/Alien'?"),
         ("train Ant", "did you mean 'control/Ant'?"),
-        ("train fourroom --rle.law mine:corners", "there is no module 'mine' in "),
+        ("train fourroom --rle.distribution mine:corners", "there is no module 'mine' in "),
         ("eval /no/such/run --episode 3", "did you mean '--episodes'?"),
         ("train fourroom --explore none --rle.dimension 2", "does not use"),
         ("train fourroom --device cuda:9", "not available"),

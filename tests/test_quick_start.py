@@ -77,7 +77,7 @@ def test_a_module_that_is_not_there_names_the_folder(folder: Path) -> None:
     elsewhere.mkdir()
     for arguments in (
         ["train", "gym/mymaze:MyMaze-v0"],
-        ["train", "fourroom", "--rle.law", "mine:corners"],
+        ["train", "fourroom", "--rle.distribution", "mine:corners"],
     ):
         result = rle_command(elsewhere, *arguments)
         assert result.returncode == 2
@@ -91,7 +91,7 @@ def test_the_processes_of_a_study_look_there_too(
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.chdir(folder)
     search_working_folder()
-    config = small_config("rle", rle__law="mine:corners", total_steps=128)
+    config = small_config("rle", rle__distribution="mine:corners", total_steps=128)
     result = run_all({"run": config}, folder / "study", workers=1, quiet=True)
     assert result.finished == ("run",)
     assert (folder / "study" / "run" / CONFIG).exists()

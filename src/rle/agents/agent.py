@@ -74,14 +74,14 @@ class Agent:
         return 0 if self._follower is None else self._follower.config.dimension
 
     def sample_latents(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """Draw `[count, d]` latents from the law the agent was trained with.
+        """Draw `[count, d]` latents from the distribution the agent was trained with.
 
         With a `generator` on the CPU; None: the agent's own, which begins with the run's seed.
         """
         source = self._generator if generator is None else generator
         if self._follower is None:
             return torch.zeros(count, 0, device=self.device)
-        return self._follower.draw_latents(count, source).to(self.device)
+        return self._follower.sample_latents(count, source).to(self.device)
 
     @torch.no_grad()
     def act(

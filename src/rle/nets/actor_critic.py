@@ -12,6 +12,7 @@ from rle.config import Activation, NetworkConfig
 from rle.core.features import initialise
 from rle.nets.distributions import distribution_for
 from rle.nets.layers import MLP, LinearFactory
+from rle.renamed import read_renamed_parameters
 from rle.tasks.base import Continuous, TaskSpec
 
 ENCODER_GAIN = 0.1
@@ -71,8 +72,9 @@ class VectorActorCritic(ActorCritic):
         continuous = isinstance(spec.action_space, Continuous)
         outputs = distribution.output_size // 2 if continuous else distribution.output_size
         self.policy_head = initialise(linear(self.policy_body.width, outputs), 0.01, generator)
-        start = torch.full((outputs,), math.log(config.initial_action_deviation))
-        self.log_deviation = nn.Parameter(start) if continuous else None
+        start = torch.full((outputs,), math.log(config.initial_action_std))
+        self.log_std = nn.Parameter(start) if continuous else None
+        self.register_load_state_dict_pre_hook(read_renamed_parameters)
         split = config.value_backbone
         before, after = config.value_hidden[:split], config.value_hidden[split:]
         self.value_body = MLP(
@@ -114,8 +116,8 @@ class VectorActorCritic(ActorCritic):
         if encoded is not None and self._policy_latent_scale != 1:
             encoded = self._policy_latent_scale * encoded
         output = self.policy_head(self.policy_body(_join(observation, encoded)))
-        if self.log_deviation is not None:
-            output = torch.cat([output, self.log_deviation.expand_as(output)], -1)
+        if self.log_std is not None:
+            output = torch.cat([output, self.log_std.expand_as(output)], -1)
         return output
 
     def _value(self, observation: Tensor, encoded: Tensor | None) -> Tensor:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.renamed import present_metrics
 from rle.settings import from_dict, to_dict
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class RunDirectory:
 
     def metrics(self) -> list[dict[str, Any]]:
         """One object per iteration."""
-        return list(read_lines(self.path / METRICS))
+        return [present_metrics(line) for line in read_lines(self.path / METRICS)]
 
     def episodes(self) -> list[dict[str, Any]]:
         """One object per finished episode."""

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from rle.checks import require
 from rle.errors import UsageError
+from rle.renamed import present_metrics
 from rle.report.read.settings import Settings, planned_steps, read_settings
 from rle.report.read.words import GOAL_TASK, is_fourroom, steps_text
 from rle.runs.directory import CONFIG, EPISODES, META, METRICS, RunDirectory, require_folder
@@ -146,6 +147,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
 def _read_metrics(path: Path) -> tuple[dict[str, Curve], dict[str, Any], list[str]]:
     """The curves, the last object, and what is wrong with them."""
     lines, cut_short = thinned_lines(path / METRICS)
+    lines = [present_metrics(line) for line in lines]
     last = lines[-1] if lines else {}
     notes = []
     if not last:

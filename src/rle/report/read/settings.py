@@ -22,7 +22,7 @@ _SHAPE_OF_FEATURES = frozenset({_FEATURES, "rle.feature_activation"})
 _NOT_A_METHOD = frozenset({"task", "explore", "seed", "preset"})
 _LABELS = {
     "rle.dimension": "d",
-    "rle.law": "law",
+    "rle.distribution": "distribution",
     "rle.resample_every": "S",
     _FEATURES: "φ",
     "rle.condition": "z-conditioning",
