@@ -204,18 +204,18 @@ def bonus(features: Tensor, z: Tensor, mean: Tensor, deviation: Tensor) -> Tenso
     return (unit * z).sum(-1)
 
 
-class RunningMoments:
+class RunningMeanStd:
     """Mean and deviation `[size]` of everything seen; sums over a long run need float64."""
 
     def __init__(self, size: int) -> None:
         self.count, self.sums = 0, torch.zeros(2, size, dtype=torch.float64)
-        self.mean, self.deviation = torch.zeros(size), torch.ones(size)
+        self.mean, self.std = torch.zeros(size), torch.ones(size)
 
     def update(self, samples: Tensor) -> None:
         self.count += len(samples)
         self.sums += torch.stack([samples.double().sum(0), samples.double().square().sum(0)])
         mean, square = self.sums / self.count
-        self.mean, self.deviation = mean.float(), (square - mean.square()).clamp(0).sqrt().float()
+        self.mean, self.std = mean.float(), (square - mean.square()).clamp(0).sqrt().float()
 
 
 # ===== PPO with two returns =====
@@ -226,7 +226,7 @@ class Streams:
         self.discounts = torch.tensor([settings.discount, settings.bonus_discount])
         self.scaled = torch.tensor([settings.scale_reward, True])
         self.gae_lambda = settings.gae_lambda
-        self.total, self.moments = torch.zeros(settings.num_envs, 2), RunningMoments(2)
+        self.total, self.moments = torch.zeros(settings.num_envs, 2), RunningMeanStd(2)
 
     def scale(self, rewards: Tensor, stop: Tensor, real: Tensor) -> Tensor:
         totals = []  # along time and per environment; a sum starts anew where its stream stops
@@ -235,7 +235,7 @@ class Streams:
             self.total = torch.where(stopped, 0.0, totals[-1])
         self.moments.update(torch.stack(totals)[real])
         # Divided and not centred; so `coefficient` weighs returns of like size.
-        deviation = (self.moments.deviation.square() + 1e-8).sqrt()
+        deviation = (self.moments.std.square() + 1e-8).sqrt()
         return torch.where(self.scaled, rewards / deviation, rewards)
 
 
@@ -286,7 +286,7 @@ def train(settings: Settings) -> dict[str, float]:
     torch.set_num_threads(torch.get_num_threads() if image else 1)  # small matrices need one
     agent, world = Agent(settings, image), (Atari if image else FourRoom)(settings)
     adam = torch.optim.Adam(agent.parameters(), settings.learning_rate, eps=settings.adam_epsilon)
-    moments, streams = RunningMoments(settings.dimension), Streams(settings)
+    moments, streams = RunningMeanStd(settings.dimension), Streams(settings)
     if settings.standardise:  # a rollout of random actions shows what features are like
         for _ in range(settings.rollout_steps):
             *_, after, real = world.step(torch.randint(agent.num_actions, (num_envs,)))
@@ -304,7 +304,7 @@ def train(settings: Settings) -> dict[str, float]:
                 reward, terminated, truncated, after, real = world.step(action)
                 # Paid is the state the action led to, under the z it was taken with.
                 seen = agent.features(after)
-                earned = bonus(seen, z, moments.mean, moments.deviation) * real
+                earned = bonus(seen, z, moments.mean, moments.std) * real
                 # Only looked at where a time limit struck, which is rarely.
                 limit = agent(after, latent)[1][:, 0] if truncated.any() else values[:, 0]
             countdown = countdown - real.long()

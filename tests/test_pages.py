@@ -69,5 +69,5 @@ def test_my_problem(
     exec(followed, {})
     # The last fifth of eight iterations is one of them.
     line = run.metrics()[-1]
-    ratio = line["bonus_rle_mean"] / line["bonus_rle_deviation"]
+    ratio = line["bonus_rle_mean"] / line["bonus_rle_std"]
     assert capsys.readouterr().out == f"F is {ratio:+.2f} deviations above zero\n"

@@ -81,7 +81,7 @@ def test_its_numbers_are_the_paper_presets(task: str) -> None:
     assert given == expected
     # What the file has no setting for.
     assert rle.value_coefficient == learner.value_coefficient
-    assert (rle.law, rle.unit_norm, rle.scale_bonus) == ("sphere", True, True)
+    assert (rle.distribution, rle.unit_norm, rle.scale_bonus) == ("sphere", True, True)
     assert (rle.separate_streams, rle.condition, rle.stagger) == (True, True, False)
     assert (rle.warmup_rollouts, rle.feature_update) == (1, "minibatch")
     assert (learner.clip_value_loss, learner.normalise_advantages) == (True, True)
@@ -142,10 +142,10 @@ def test_networks_are_the_same(task: str) -> None:
 @pytest.mark.parametrize("standardise", [False, True])
 def test_same_bonus(standardise: bool) -> None:
     torch.manual_seed(1)
-    theirs, moments = core.RandomReward(5, standardise), single.RunningMoments(5)
+    theirs, moments = core.RandomReward(5, standardise), single.RunningMeanStd(5)
     for _ in range(3):
         features, z = 3 + 2 * torch.randn(7, 4, 5), torch.randn(7, 4, 5)
-        earned = single.bonus(features, z, moments.mean, moments.deviation)
+        earned = single.bonus(features, z, moments.mean, moments.std)
         torch.testing.assert_close(earned, theirs.reward(features, z), atol=1e-6, rtol=1e-6)
         real = torch.rand(7, 4) < 0.8
         theirs.observe(features, real)
