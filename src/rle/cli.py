@@ -92,6 +92,9 @@ def _eval(arguments: Sequence[str]) -> None:
     parser.add_argument("--greedy", action="store_true", help="take the most likely actions")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--video", type=Path, default=None, help="film the agent into this folder")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="let videos take the place of those in the folder"
+    )
     parser.add_argument("--clips", type=int, default=4, help="videos, each under another z")
     parser.add_argument("--seconds", type=float, default=30.0, help="of play, per video at most")
     known = parser.parse_args(arguments)
@@ -120,6 +123,7 @@ def _film(known: argparse.Namespace) -> None:
         step=known.step,
         greedy=known.greedy,
         seed=known.seed,
+        overwrite=known.overwrite,
     )
     for clip in films:
         print(f"{clip.path}: score {score_text(clip.score)}")
