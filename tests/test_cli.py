@@ -72,6 +72,20 @@ def test_eval(run: Path, capsys: pytest.CaptureFixture) -> None:
     assert len(json.loads((run / "eval.json").read_text())["scores"]) == 5
 
 
+def test_earlier_evaluations_are_kept(run: Path) -> None:
+    latest = run / "eval.json"
+    results = []
+    for episodes in ("2", "3", "3", "4"):
+        assert main(["eval", str(run), "--episodes", episodes]) == 0
+        results.append(latest.read_bytes())
+    kept = sorted(path.name for path in run.glob("eval*") if path != latest)
+    # Another test may have evaluated the run before these.
+    texts = [(run / name).read_bytes() for name in kept]
+    assert texts[-2:] == [results[0], results[1]]
+    assert results[1] == results[2]
+    assert len(json.loads(latest.read_text())["scores"]) == 4
+
+
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
@@ -250,6 +264,7 @@ def test_a_damaged_configuration_is_one_sentence(
         ["train", "fourroom", "--learning-rat", "1"],
         ["train", "fourroom", "--learning-rate", "fast"],
         ["train", "fourroom", "--epochs", "0"],
+        ["train", "fourroom", "--init-from", "no-such-run@512"],
         ["study", "nothing-like-it"],
         ["resume", "no-such-run"],
         ["eval", "no-such-run"],

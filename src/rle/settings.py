@@ -156,8 +156,9 @@ def _is_there(node: Any, path: Sequence[str]) -> bool:
 
 def _suggestion(config: RunConfig, name: str) -> str:
     """What `name` may have meant, spelled in its way."""
-    # Where a run goes is no setting of it, but given beside them.
-    known = {shortest_name(path): path for path in [*_paths(config), ["out"]]}
+    # Where a run goes and what it begins with are no settings of it, but given beside them.
+    beside = [["out"], ["init_from"]]
+    known = {shortest_name(path): path for path in [*_paths(config), *beside]}
     *section, key = _path_of(name)
     key = SETTINGS.get(key, key)
     elsewhere = [other for other, path in known.items() if path[-1] == key and not section]
@@ -165,7 +166,7 @@ def _suggestion(config: RunConfig, name: str) -> str:
     if meant is None:
         return "`rle train TASK --help` lists them all."
     unused = ""
-    if not _is_there(config, known[meant]) and meant != "out":
+    if not _is_there(config, known[meant]) and known[meant] not in beside:
         unused = f", of a strategy that --explore {config.explore} does not use"
     return f"did you mean {_spelled_like(name, meant)!r}{unused}?"
 

@@ -174,6 +174,16 @@ class Agent:
         if self._follower is not None:
             self._follower.pin(latents.to(self.device))
 
+    def state_dict(self) -> State:
+        """What `load_state_dict` takes, at the places where a trainer's state has it."""
+        state: State = {
+            "learner": {"network": dict(self.network.state_dict())},
+            "strategy": self.strategy.state_dict(),
+        }
+        if self.normaliser is not None:
+            state["task"] = {"moments": self.normaliser.state_dict()}
+        return state
+
     def load_state_dict(self, state: State) -> None:
         """Take over what was learned from the state of a trainer, and nothing of its environments."""
         with fitting_checkpoint():

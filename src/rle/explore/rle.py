@@ -30,6 +30,8 @@ from rle.tasks.base import State, Step, TaskSpec
 class RandomLatentExploration(Strategy):
     """Keeps every environment's z, counts down to the next one, and computes F."""
 
+    learned = ("features", "moments")
+
     def __init__(
         self,
         config: RLEConfig,
@@ -240,6 +242,10 @@ class RandomLatentExploration(Strategy):
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
         self._generator = restore_generator(state["generator"])
+
+    def begin_with(self, state: State) -> None:
+        super().begin_with(state)
+        self._initial_features = self._feature_vector()
 
 
 def build_rle(

@@ -33,6 +33,7 @@ class RandomNetworkDistillation(Strategy):
     """A trained predictor, a fixed target, and whitened observations for both."""
 
     auxiliary_fields = ("next_observation",)
+    learned = ("predictor", "target", "moments")
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +28,9 @@ class ActorCritic(nn.Module, ABC):
 
     value_body: nn.Module
     """The value network without its heads, or the part of it before z joins: what RLE's φ follows."""
+    beside_latent: Mapping[str, int] = {}
+    """Of every weight matrix that the latent input is concatenated for: how many of its columns, the
+    first ones, see something else."""
 
     @abstractmethod
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
@@ -96,6 +100,18 @@ class VectorActorCritic(ActorCritic):
             else None
         )
         self._policy_latent_scale = config.policy_latent_scale
+        joins = "value_tail" if split else "value_body"
+        self.beside_latent = {
+            **_first_weights(
+                "policy_body", config.policy_hidden, ["policy_head"], observation_size
+            ),
+            **_first_weights(
+                joins,
+                after,
+                [f"value_heads.{index}" for index in range(streams)],
+                self.value_body.width if split else observation_size,
+            ),
+        }
 
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
         return self._policy(observation, self._encode(latent))
@@ -141,6 +157,14 @@ class LatentEncoder(MLP):
     ) -> None:
         super().__init__(inputs, sizes, activation, generator)
         initialise(self._linears[-1], ENCODER_GAIN, generator)
+
+
+def _first_weights(
+    body: str, hidden: tuple[int, ...], heads: list[str], columns: int
+) -> dict[str, int]:
+    """The weights of a body's first layer, or of the heads on a body without layers."""
+    layers = [f"{body}.layers.0"] if hidden else heads
+    return {f"{layer}.weight": columns for layer in layers}
 
 
 def _join(values: Tensor, latent: Tensor | None) -> Tensor:
