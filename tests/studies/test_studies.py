@@ -226,7 +226,7 @@ if __name__ == "__main__":
 
 def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     """Ctrl-C leaves resumable runs and exit status 130; starting again finishes them."""
-    command = [sys.executable, "-m", "rle.cli", "study", "demo", "--total-steps", "200000"]
+    command = [sys.executable, "-m", "rle", "study", "demo", "--total-steps", "200000"]
     command += ["--out", str(tmp_path / "study")]
     process = subprocess.Popen(
         command,

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -101,7 +101,7 @@ def run_all(
 
 
 def _train_all(
-    runs: dict[str, RunConfig], out: Path, workers: int, poll: Callable[[], None]
+    runs: dict[str, RunConfig], out: Path, workers: int, poll: Callable[[Collection[str]], None]
 ) -> tuple[str, ...]:
     """Keep `workers` runs going until none is missing; returns those that failed for good."""
     context = multiprocessing.get_context("spawn")
@@ -121,7 +121,7 @@ def _train_all(
             multiprocessing.connection.wait(
                 [process.sentinel for process in active.values()], POLL_SECONDS
             )
-            poll()
+            poll(active)
             for folder in [name for name, process in active.items() if not process.is_alive()]:
                 active.pop(folder).join()
                 if _is_finished(out / folder):
