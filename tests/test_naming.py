@@ -57,7 +57,9 @@ def test_what_began_under_an_earlier_name_goes_on_under_it(tmp_path: Path) -> No
     (tmp_path / long).mkdir()
     assert folder_within(tmp_path, "aux") == "aux"
     assert folder_within(tmp_path, long) == long
-    assert folder_within(tmp_path, "m" * 300) == folder_name("m" * 300)  # longer than the disk allows
+    assert folder_within(tmp_path, "m" * 300) == folder_name(
+        "m" * 300
+    )  # longer than the disk allows
 
 
 def test_the_studies_of_this_package_keep_their_folders() -> None:
