@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from rle.cli import VERBS, main
+from rle.completion import parser_of
 from rle.declared import declared_settings, field_texts
 from rle.help import COMMON
 from rle.idle import APPLIES_WHEN, idle_settings
@@ -51,7 +52,9 @@ def test_every_setting_is_there_once(
         for path in paths_in_use(config)
         if ".".join(path) not in left_out
     ]
-    assert sorted(names) == sorted([*expected, "--explore", "--preset", "--out"])
+    ours = [name for name in parser_of(VERBS["train"])._option_string_actions if name[:2] == "--"]
+    assert {"--explore", "--preset", "--out"} <= set(ours)
+    assert sorted([*names, "--help"]) == sorted([*expected, *ours])
     last = shown.rpartition("\n\n")[2]
     words = {word.strip(",.\n") for word in last.split()}
     for path in paths_in_use(config):

@@ -66,7 +66,7 @@ def _candidates(before: Sequence[str], word: str, verbs: Verbs) -> Candidates | 
         return dict.fromkeys(SCRIPTS, "")
     if verb not in verbs:
         return {}
-    line = _Line(verb, _declared(verbs[verb]), given)
+    line = _Line(verb, parser_of(verbs[verb]), given)
     name, equals, _ = word.partition("=")
     if word.startswith("--") and equals:
         found = line.values_of(name, word)
@@ -74,7 +74,7 @@ def _candidates(before: Sequence[str], word: str, verbs: Verbs) -> Candidates | 
     return line.options() if word.startswith("-") else line.values(word)
 
 
-def _declared(verb: Callable[[Sequence[str]], None]) -> Parser:
+def parser_of(verb: Callable[[Sequence[str]], None]) -> Parser:
     """The parser of a verb, which it makes itself."""
     try:
         verb([DECLARE])
