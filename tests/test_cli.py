@@ -104,9 +104,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture) -> None:
     assert main([]) == 0
     assert main(["--version"]) == 0
     assert "rle train TASK" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as stop:
-        main(["train", "fourroom", "--help"])
-    assert stop.value.code in (0, None)
+    assert main(["train", "fourroom", "--help"]) == 0
     assert "--rle.dimension" in capsys.readouterr().out
 
 

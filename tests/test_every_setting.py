@@ -18,7 +18,7 @@ from rle.agents.device import resolve_device
 from rle.cli import main
 from rle.config import EnvironmentConfig, RLEConfig, RunConfig
 from rle.errors import UsageError
-from rle.idle import APPLIES_WHEN, Condition, refuse_idle_settings
+from rle.idle import APPLIES_WHEN, Condition, Situation, refuse_idle_settings
 from rle.learn.compilation import should_compile
 from rle.presets import preset_config
 from rle.runs.train import train_config
@@ -437,6 +437,14 @@ def test_a_section_given_whole_is_judged_by_what_changed_in_it() -> None:
     unused = dataclasses.replace(ROOMS_PPO, rle=RLEConfig())
     with pytest.raises(UsageError, match="rle would do nothing: explore does not name rle"):
         refuse_idle_settings(unused, VECTORS)
+
+
+@pytest.mark.parametrize("task", ["fourroom", "atari/Breakout", "control/Cartpole"])
+def test_what_suites_say_of_their_tasks_is_so(task: str) -> None:
+    """Help leaves settings out by it, before the task is built."""
+    config = varied(preset_config(task, "none"), num_envs=2, rollout_steps=8, minibatches=1)
+    built = Situation.of(config, spec_of(task, config.environment))
+    assert Situation.expected(config) == built
 
 
 def test_what_a_valid_configuration_needs_is_not_refused() -> None:

@@ -7,8 +7,10 @@ import contextlib
 import dataclasses
 import io
 import re
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import tyro
 
@@ -17,10 +19,42 @@ from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.own import SOURCE, own_strategy
 from rle.settings import in_present_words, locate, shortest_name
+from rle.terminal import Entry, Section, page
+
+DECLARE = "\0declare"
+"""An argument that no shell can give: the parser that meets it is handed over instead of used."""
+
+
+class Declared(Exception):  # noqa: N818
+    """A parser, to look at the options it declares."""
+
+    def __init__(self, parser: Parser) -> None:
+        self.parser = parser
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains with a `UsageError`."""
+    """Complains with a `UsageError`, and shows its help as pages of `rle.terminal`."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if args is not None and DECLARE in args:
+            raise Declared(self)
+        return super().parse_known_args(args, namespace)
+
+    def print_help(self, file: Any = None) -> None:
+        stream = file or sys.stdout
+        stream.write(self.help_page(stream))
+
+    def help_page(self, stream: TextIO, last: str = "") -> str:
+        """The page of help, for `stream`."""
+        given = " ".join(_form(action) for action in self._actions if not action.option_strings)
+        usage = f"{self.prog} {given} [options]".replace("  ", " ")
+        sections = [Section("Arguments", [*self.entries(), Entry("-h, --help", "Show this page")])]
+        return page(usage, self.description or "", sections, stream, last)
+
+    def entries(self) -> list[Entry]:
+        """What may be given, what has no name first; without `--help`."""
+        actions = sorted(self._actions, key=lambda action: bool(action.option_strings))
+        return [_entry(action) for action in actions if action.dest != "help"]
 
     def error(self, message: str) -> None:  # type: ignore[override]
         unknown = re.match(r"unrecognized arguments: (-\S+)", message)
@@ -28,6 +62,33 @@ class Parser(argparse.ArgumentParser):
         if unknown and meant is not None:
             raise UsageError(f"there is no option {unknown[1]!r}: did you mean {meant!r}?")
         raise UsageError(f"{message}; see `{self.prog} --help`.")
+
+
+def _entry(action: argparse.Action) -> Entry:
+    name = " ".join([*action.option_strings, _form(action)]).strip()
+    text = action.help or ""
+    # None, False and nothing are no values: what happens then is in the text.
+    if action.default is not False and action.default not in (None, (), []):
+        text = f"{text} (default: {action.default})"
+    return Entry(name, f"{text[:1].upper()}{text[1:]}")
+
+
+def _form(action: argparse.Action) -> str:
+    """What stands for the value of an option, or for an argument without a name."""
+    if action.nargs == 0:
+        return ""
+    kinds = {int: "N", whole_number: "N", float: "X", Path: "FOLDER"}
+    if isinstance(action.metavar, str):
+        form = action.metavar
+    elif action.choices is not None:
+        form = "|".join(map(str, action.choices))
+    elif action.option_strings:
+        form = kinds.get(action.type, "NAME")
+    else:
+        form = action.dest.upper()
+    several = "..." if action.nargs in ("+", "*") else ""
+    optional = action.nargs == "*" or (action.nargs == "?" and action.default is not None)
+    return f"[{form}{several}]" if optional else f"{form}{several}"
 
 
 def whole_number(text: str) -> int:
@@ -50,9 +111,7 @@ def with_settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
                 config=(tyro.conf.AvoidSubcommands, tyro.conf.FlagConversionOff),
             )
             return _without_own_sections(given)
-    except SystemExit as stop:
-        if stop.code in (0, None):
-            raise
+    except SystemExit:
         raise UsageError(_one_sentence(complaint.getvalue())) from None
 
 
@@ -94,7 +153,7 @@ def named(arguments: Sequence[str]) -> list[str]:
 
 def _normal_form(config: RunConfig, argument: str) -> str:
     """`--ppo.epochs=1e1` as `--epochs=10`; what is no setting's name is a value."""
-    if not argument.startswith("--") or argument == "--help":
+    if not argument.startswith("--"):
         return _as_python_has_it(argument)
     name, equals, value = argument.partition("=")
     (name,) = in_present_words({name: value})
@@ -114,7 +173,8 @@ def _as_python_has_it(value: str) -> str:
 
 def _one_sentence(box: str) -> str:
     """What an error box of tyro says, in our words where we know it."""
-    words = re.sub(r"\s+", " ", re.sub(r"[│╭╮╰╯─]", " ", box)).partition("For full helptext")[0]
+    words = re.sub(r"\x1b\[[\d;]*m", "", box)  # On a terminal, tyro colours it.
+    words = re.sub(r"\s+", " ", re.sub(r"[│╭╮╰╯─]", " ", words)).partition("For full helptext")[0]
     for pattern, sentence in _COMPLAINTS:
         found = re.search(pattern, words)
         if found:

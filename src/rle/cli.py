@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,23 +22,32 @@ from rle.runs.origin import find_origin
 from rle.settings import changed
 from rle.studies.catalogue import find_study
 from rle.tasks.registry import check_task_name
+from rle.terminal import RED, YELLOW, Entry, Section, page, styled
 
 
 def _train(arguments: Sequence[str]) -> None:
     """Train an agent: rle train TASK --explore STRATEGY [any setting]"""
-    parser = _parser("train", "Train an agent; every setting below can be changed by name.")
+    parser = _parser("train", "Train an agent. Every setting can be changed by its name.")
     parser.add_argument("task", nargs="?", help="a task, see `rle list tasks`")
     parser.add_argument(
         "--explore",
         default="rle",
+        metavar="STRATEGY",
         help="a strategy, see `rle list strategies`, or module:NAME of your own",
     )
     parser.add_argument(
         "--preset",
         default=None,
-        help="paper, released or desktop; default: paper, and desktop on control/ tasks",
+        metavar="PRESET",
+        help="where the numbers come from: paper, released or desktop "
+        "(default: paper, and desktop on control/ tasks)",
     )
-    parser.add_argument("--out", type=Path, default=None, help="the run directory to create")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=None,
+        help="the run directory to create (default: runs/<task>-<strategy>-seed<seed>)",
+    )
     parser.add_argument(
         "--init-from",
         metavar="RUN[@STEP]",
@@ -50,15 +60,17 @@ def _train(arguments: Sequence[str]) -> None:
     if known.task is None:
         if not show_help:
             parser.error("the following arguments are required: task")
-        parser.print_help()
-        print("\nThe settings depend on the task: `rle train fourroom --help` lists FourRoom's.")
+        advice = "The settings depend on the task: `rle train fourroom --help` lists FourRoom's."
+        print(parser.help_page(sys.stdout, advice), end="")
         return
     check_task_name(known.task)
     check_strategy_name(known.explore)
     default = preset_config(known.task, known.explore, known.preset)
     if show_help:
-        parser.print_help()
-        rest = ["--help"]
+        from rle.help import print_settings
+
+        print_settings(parser, default)
+        return
     config = with_settings(default, rest)
     if known.init_from is not None:
         find_origin(known.init_from)  # says what is wrong before PyTorch is imported
@@ -69,7 +81,7 @@ def _train(arguments: Sequence[str]) -> None:
 def _resume(arguments: Sequence[str]) -> None:
     """Go on with an interrupted run, or for longer: rle resume RUN [--total-steps N]"""
     parser = _parser("resume", "Go on with an interrupted run from its latest checkpoint.")
-    parser.add_argument("run", type=Path)
+    parser.add_argument("run", type=Path, help="the run directory, as `rle train` printed it")
     parser.add_argument(
         "--total-steps",
         type=whole_number,
@@ -86,11 +98,11 @@ def _resume(arguments: Sequence[str]) -> None:
 def _eval(arguments: Sequence[str]) -> None:
     """Play fresh episodes with a trained agent: rle eval RUN [--episodes N] [--greedy] [--video DIR]"""
     parser = _parser("eval", "Play fresh episodes with a trained agent.")
-    parser.add_argument("run", type=Path)
-    parser.add_argument("--episodes", type=int, default=32)
-    parser.add_argument("--step", type=int, default=None, help="a checkpoint; default: the latest")
+    parser.add_argument("run", type=Path, help="the run directory, as `rle train` printed it")
+    parser.add_argument("--episodes", type=int, default=32, help="how many to play")
+    parser.add_argument("--step", type=int, default=None, help="a checkpoint (default: the latest)")
     parser.add_argument("--greedy", action="store_true", help="take the most likely actions")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the episodes")
     parser.add_argument("--video", type=Path, default=None, help="film the agent into this folder")
     parser.add_argument(
         "--overwrite", action="store_true", help="let videos take the place of those in the folder"
@@ -137,12 +149,21 @@ def _study(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--tasks", nargs="+", default=(), help="only these of its tasks")
     parser.add_argument("--methods", nargs="+", default=(), help="only these of its methods")
-    parser.add_argument("--seeds", type=int, default=None)
-    parser.add_argument("--total-steps", type=whole_number, default=None)
     parser.add_argument(
-        "--workers", type=int, default=None, help="processes; default: one per core"
+        "--seeds", type=int, default=None, help="runs of each (default: as it declares)"
     )
-    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument(
+        "--total-steps",
+        type=whole_number,
+        default=None,
+        help="agent steps of each run (default: as it declares)",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=None, help="processes (default: one per core)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=None, help="where its runs are (default: runs/<study>)"
+    )
     known = parser.parse_args(arguments)
     part = find_study(known.study).only(known.tasks, known.methods)
     result = rle.study(
@@ -166,7 +187,9 @@ def _study(arguments: Sequence[str]) -> None:
 def _report(arguments: Sequence[str]) -> None:
     """Figures, tables and one HTML page: rle report [DIR...] [--paper] [--out DIR]"""
     parser = _parser("report", "Figures, tables, summary.json and one self-contained report.html.")
-    parser.add_argument("folders", type=Path, nargs="*")
+    parser.add_argument(
+        "folders", type=Path, nargs="*", metavar="FOLDER", help="run directories, or above them"
+    )
     parser.add_argument(
         "--paper", action="store_true", help="the paper's Atari results, with the runs beside them"
     )
@@ -174,9 +197,10 @@ def _report(arguments: Sequence[str]) -> None:
         "--intervals",
         choices=("expanded-percentile", "percentile"),
         default="expanded-percentile",
-        help="percentile: the plain bootstrap, too narrow with few seeds, to compare with rliable",
+        help="how they are computed; percentile: the plain bootstrap, too narrow with few seeds, to "
+        "compare with rliable",
     )
-    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--out", type=Path, default=None, help="where the report goes")
     known = parser.parse_args(arguments)
     for folder in known.folders:
         require_folder(folder)
@@ -203,8 +227,8 @@ def _bench(arguments: Sequence[str]) -> None:
         "bench",
         "Measure training speed, with a peer beside it if installed; settings as in `rle train`.",
     )
-    parser.add_argument("task", nargs="?", default="fourroom")
-    parser.add_argument("--preset", default=None, help="as in `rle train`")
+    parser.add_argument("task", nargs="?", default="fourroom", help="a task, see `rle list tasks`")
+    parser.add_argument("--preset", default=None, metavar="PRESET", help="as in `rle train`")
     parser.add_argument(
         "--seconds",
         type=float,
@@ -233,9 +257,40 @@ def _parser(verb: str, description: str) -> Parser:
     return Parser(prog=f"rle {verb}", description=description, allow_abbrev=False)
 
 
+def _completion(arguments: Sequence[str]) -> None:
+    """Completion for a shell, to be read by it: rle --completion bash | zsh | fish"""
+    from rle.completion import script
+
+    print(script(arguments), end="")
+
+
+def _complete(arguments: Sequence[str]) -> None:
+    """What the last of `arguments` may become: the scripts of `--completion` ask."""
+    from rle.completion import answer
+
+    print(answer(arguments, VERBS), end="")
+
+
+OF_SHELLS = {"--completion": _completion, "__complete": _complete}
+
+
 def _usage() -> str:
-    lines = [f"  {(function.__doc__ or '').strip()}" for function in VERBS.values()]
-    return "\n".join(["Random Latent Exploration for deep reinforcement learning", "", *lines])
+    """The help of the command itself, from what each verb says of itself."""
+    lines = [(verb.__doc__ or "").strip().partition(": ") for verb in VERBS.values()]
+    options = [
+        Entry("rle VERB --help", "all that the verb takes; `rle train TASK --help`: every setting"),
+        Entry("rle --completion SHELL", "a script for bash, zsh or fish that completes commands"),
+        Entry("rle --version", "which version this is"),
+    ]
+    return page(
+        "rle VERB [options]",
+        "Random Latent Exploration for deep reinforcement learning.",
+        [
+            Section("Verbs", [Entry(form, text) for text, _, form in lines]),
+            Section("Options", options),
+        ],
+        sys.stdout,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -244,21 +299,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done; 2: wrong input, or a run whose numbers are no longer finite; 130: interrupted.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: _say("warning:", YELLOW, message)
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_usage())
+        print(_usage(), end="")
         return 0
     if arguments[0] == "--version":
         print(rle.__version__)
         return 0
     search_working_folder()
     try:
-        if arguments[0] not in VERBS:
+        verb = (VERBS | OF_SHELLS).get(arguments[0])
+        if verb is None:
             raise UsageError(f"there is no verb {arguments[0]!r}: {nearest(arguments[0], VERBS)}")
-        VERBS[arguments[0]](arguments[1:])
+        verb(arguments[1:])
+        sys.stdout.flush()
     except UsageError as error:
-        print(f"rle: {error}", file=sys.stderr)
+        _say("rle:", RED, error)
         return 2
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, as in `rle list tasks | head -1`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         advice = "the same command" if arguments[0] == "study" else "`rle resume RUN`"
         print(f"interrupted; {advice} goes on from here", file=sys.stderr)
@@ -266,5 +326,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _say(who: str, style: str, message: object) -> None:
+    print(f"{styled(who, style, sys.stderr)} {message}", file=sys.stderr)

@@ -164,22 +164,33 @@ class PPOConfig:
     """Proximal policy optimisation: the learner every strategy shares."""
 
     learning_rate: float = 1e-3
+    """Step size of Adam."""
     anneal_learning_rate: bool = False
     """Lower the learning rate linearly to zero over the run."""
     adam_epsilon: float = 1e-5
+    """ε of Adam, added to the root of the second moment."""
     rollout_steps: int = 128
     """Steps of every environment between two updates (the paper's steps per batch)."""
     discount: float = 0.99
+    """γ of the task's return."""
     gae_lambda: float = 0.95
+    """λ of the generalised advantage estimates, of every stream."""
     epochs: int = 4
+    """How often each rollout is learned from."""
     minibatches: int = 4
+    """Into how many parts a rollout is divided; each is one gradient step of an epoch."""
     clip: float = 0.2
+    """PPO's ε: how far the ratio of new to old probabilities may move before it is clipped."""
     entropy_coefficient: float = 0.01
+    """Weight of the policy's entropy in the loss."""
     value_coefficient: float = 0.5
+    """Weight of the task head's value loss."""
     clip_value_loss: bool = True
     """Clip the task head's value loss; heads of bonus streams are never clipped."""
     normalise_advantages: bool = True
+    """Standardise the weighted sum of the streams' advantages in each minibatch."""
     max_gradient_norm: float = 0.5
+    """Longer gradients are shortened to this."""
     task_coefficient: float = 1.0
     """Weight of the task's advantage; 0 switches the task reward off."""
     reward_scale: float = 1.0
@@ -242,6 +253,7 @@ class RLEConfig:
     feature_update_rate: float = 0.0
     """τ: φ ← τ V + (1-τ) φ; 0 keeps φ frozen."""
     feature_update: Literal["minibatch", "iteration"] = "minibatch"
+    """After which of the two φ follows the value network."""
     condition: bool = True
     """Let policy and value see z."""
     condition_on_bonus: bool = False
@@ -251,6 +263,7 @@ class RLEConfig:
     scale_bonus: bool = True
     """Divide the bonus by the running deviation of its discounted sum."""
     value_coefficient: float = 0.5
+    """Weight of the bonus head's value loss."""
     warmup_rollouts: int = 1
     """Rollouts of random actions that initialise the feature statistics."""
 
@@ -300,7 +313,9 @@ class RNDConfig:
     discount: float = 0.99
     """Discount of the bonus return, which is never cut."""
     predictor_hidden: tuple[int, ...] = (256, 256, 256, 256)
+    """Hidden layers of the network that learns to predict."""
     target_hidden: tuple[int, ...] = (64,)
+    """Hidden layers of the fixed random network that is predicted."""
     outputs: int = 256
     """Width of what is predicted."""
     keep_fraction: float = 0.25
@@ -312,6 +327,7 @@ class RNDConfig:
     scale_bonus: bool = True
     """Divide the bonus by the running deviation of its discounted sum."""
     value_coefficient: float = 0.5
+    """Weight of the bonus head's value loss."""
 
     def __post_init__(self) -> None:
         require_not_negative("rnd.coefficient", self.coefficient)
@@ -342,6 +358,7 @@ class WhiteNoiseConfig:
     """N(0, 1) added to the reward at every step: what RLE is without states and latents."""
 
     coefficient: float = 0.01
+    """Deviation of the noise."""
 
     def __post_init__(self) -> None:
         require_not_negative("white-noise.coefficient", self.coefficient)
@@ -355,6 +372,7 @@ class RunConfig:
     explore: Annotated[str, _CHOSEN_BEFORE] = "rle"
     preset: Annotated[Preset, _CHOSEN_BEFORE] = "paper"
     seed: int = 0
+    """All random numbers of the run come from it."""
     total_steps: int = 2_500_000
     """Agent steps, over all environments, a strategy's warm-up included."""
     machine: Annotated[MachineConfig, _BARE_NAMES] = field(default_factory=MachineConfig)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rle.config import RLEConfig, RNDConfig, RunConfig
 from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.settings import changed, locate, shortest_name
-from rle.tasks.base import Continuous, TaskSpec
 from rle.tasks.registry import suite_of
+
+if TYPE_CHECKING:
+    from rle.tasks.base import TaskSpec
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,23 @@ class Situation:
     """A run, as far as the table looks at it."""
 
     config: RunConfig
-    spec: TaskSpec
+    images: bool | None
+    """Whether observations are images; None: not known before the task is built."""
+    continuous: bool | None
+    """Whether actions are continuous; None: the same."""
+
+    @classmethod
+    def of(cls, config: RunConfig, spec: TaskSpec) -> Situation:
+        """The situation of a run whose task is built."""
+        from rle.tasks.base import Continuous
+
+        return cls(config, spec.is_image, isinstance(spec.action_space, Continuous))
+
+    @classmethod
+    def expected(cls, config: RunConfig) -> Situation:
+        """The situation as far as it is known before the task is built."""
+        suite, _ = suite_of(config.task)
+        return cls(config, suite.images, suite.continuous)
 
     @property
     def rle(self) -> RLEConfig | None:
@@ -103,15 +122,16 @@ LEARNS = Condition(
     "random actions are not learned; choose another strategy, or leave it out.",
 )
 VECTORS = Condition(
-    lambda at: not at.spec.is_image,
+    lambda at: not at.images,
     "this task shows images, whose networks have one form, with ReLU and the widths of embedding; "
     "change embedding, or leave it out.",
 )
 IMAGES = Condition(
-    lambda at: at.spec.is_image, "it is for images, and this task shows vectors; leave it out."
+    lambda at: at.images is not False,
+    "it is for images, and this task shows vectors; leave it out.",
 )
 CONTINUOUS = Condition(
-    lambda at: isinstance(at.spec.action_space, Continuous),
+    lambda at: at.continuous is not False,
     "it is for continuous actions, and this task's are discrete; leave it out.",
 )
 AUTORESET = Condition(lambda at: at.takes("autoreset"), "it is for gym/ tasks; leave it out.")
@@ -186,7 +206,7 @@ OUR_FEATURES = _rle(
     "rle.feature-network builds φ; leave one of the two out.",
 )
 VECTOR_FEATURES = Condition(
-    lambda at: not at.spec.is_image,
+    lambda at: not at.images,
     "on images φ has the value network's form, with ReLU and the widths of embedding; change "
     "embedding, give an rle.feature-network of your own, or leave it out.",
 )
@@ -202,7 +222,7 @@ FEATURES_FOLLOW = _rle(
 FEATURES_CAN_FOLLOW = Condition(
     lambda at: (
         at.rle is None
-        or at.spec.is_image
+        or at.images is not False
         or at.rle.feature_hidden != ()
         or at.rle.feature_update_rate == 0
     ),
@@ -322,7 +342,7 @@ def refuse_idle_settings(config: RunConfig, spec: TaskSpec, given: Iterable[str]
     """
     preset = preset_config(config.task, config.explore, config.preset, config.seed)
     asked = [".".join(locate(config, name)) for name in given]
-    at = Situation(config, spec)
+    at = Situation.of(config, spec)
     for name in dict.fromkeys([*asked, *changed(preset, config)]):
         # A section given whole is judged by what changed in it.
         for condition in APPLIES_WHEN.get(name, ALWAYS):
@@ -330,3 +350,16 @@ def refuse_idle_settings(config: RunConfig, spec: TaskSpec, given: Iterable[str]
                 raise UsageError(
                     f"{shortest_name(name.split('.'))} would do nothing: {condition.otherwise}"
                 )
+
+
+def idle_settings(config: RunConfig) -> set[str]:
+    """The dotted names of settings that do nothing beside the others of `config`.
+
+    What only the built task would tell counts as doing something.
+    """
+    at = Situation.expected(config)
+    return {
+        name
+        for name, conditions in APPLIES_WHEN.items()
+        if not all(condition.holds(at) for condition in conditions)
+    }

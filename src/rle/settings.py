@@ -187,6 +187,12 @@ def _paths(config: RunConfig) -> Iterator[list[str]]:
         yield from within or [[top]]
 
 
+def paths_in_use(config: RunConfig) -> list[list[str]]:
+    """The path of every setting that `config` has, and that can be given by name beside its task."""
+    before = (["task"], ["explore"], ["preset"])
+    return [path for path in _paths(config) if _is_there(config, path) and path not in before]
+
+
 def shortest_name(path: Sequence[str]) -> str:
     """The name of the command line for a path of `locate`."""
     bare = path[0] in (*_BARE_SECTIONS, _OWN)

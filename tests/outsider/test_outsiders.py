@@ -50,7 +50,7 @@ def test_trained_evaluated_and_resumed_by_the_command_in_processes_of_their_own(
     folder: Path,
 ) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rle.cli", *arguments]
+        command = [sys.executable, "-m", "rle", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     settings = ("--count.coefficient", "0.5", "--count.cells=10")

@@ -86,7 +86,7 @@ rle.train_config(from_dict({to_dict(config)!r}), {str(tmp_path / "killed")!r})
     killed = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
     assert killed.returncode == 9, killed.stderr.decode()
     assert RunDirectory.open(tmp_path / "killed").checkpoint_steps() == [512]
-    command = [sys.executable, "-m", "rle.cli", "resume", str(tmp_path / "killed")]
+    command = [sys.executable, "-m", "rle", "resume", str(tmp_path / "killed")]
     subprocess.run(command, check=True, capture_output=True)
     resumed = RunDirectory.open(tmp_path / "killed")
     assert_same_tree(whole.load_checkpoint(), resumed.load_checkpoint())

@@ -39,3 +39,30 @@ def test_a_silent_display_counts_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     display.close()
     assert display.made == 200
     assert capsys.readouterr().out == ""
+
+
+def test_a_line_for_each_run_that_is_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("rle.studies.progress.time.monotonic", lambda: now)
+    folders = {
+        "fourroom/rle/seed-0": 1000,
+        "fourroom/ppo/seed-1": 1000,
+        "fourroom/rle/seed-2": 1000,
+    }
+    display = StudyDisplay(tmp_path, folders, "bar")
+    running = list(folders)[:2]
+    (tmp_path / "fourroom" / "rle").mkdir(parents=True)
+    log(tmp_path / "fourroom/rle/seed-0", 200)
+    display.poll(running)
+    now = 110.0
+    log(tmp_path / "fourroom/rle/seed-0", 200, 700)
+    display.poll(running)
+    first, second, total = display._lines
+    display.close()
+    assert (first.label, first.step, first.total) == ("fourroom rle seed 0", 700, 1000)
+    assert first.rate == 50.0  # 500 steps in the ten seconds since it was first seen
+    assert (second.label, second.step, second.rate) == ("fourroom ppo seed 1", 0, 0.0)
+    assert (total.label, total.step, total.total, total.rate) == ("0 of 3 runs", 700, 3000, 70.0)
+    assert [line.label for line in display._lines] == ["0 of 3 runs"]

@@ -15,7 +15,9 @@ from rle.errors import UsageError
 from rle.runs.trainer import Trainer
 from rle.settings import changed, replace
 from rle.studies import STUDIES, find_study, run_all, study, study_names
+from rle.studies.definitions import Method, Study
 from rle.studies.fourroom import ABLATIONS
+from rle.studies.local import _check_capitals
 from tests.builders import small_config
 from tests.runs.test_images import atari_config
 
@@ -224,7 +226,7 @@ if __name__ == "__main__":
 
 def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     """Ctrl-C leaves resumable runs and exit status 130; starting again finishes them."""
-    command = [sys.executable, "-m", "rle.cli", "study", "demo", "--total-steps", "200000"]
+    command = [sys.executable, "-m", "rle", "study", "demo", "--total-steps", "200000"]
     command += ["--out", str(tmp_path / "study")]
     process = subprocess.Popen(
         command,
@@ -263,6 +265,25 @@ def test_a_part_of_a_study() -> None:
         find_study("fourroom-sparse").only(methods=["pppo"])
     with pytest.raises(UsageError, match="has no task"):
         find_study("fourroom-sparse").only(tasks=["atari/Pong"])
+
+
+def test_a_study_goes_on_in_folders_of_an_earlier_version(tmp_path: Path) -> None:
+    """Which took names that not every file system does."""
+    declared = Study("own", "", ("fourroom",), (Method("aux", "rle"), Method("nul", "rle")), 1, 100)
+    (tmp_path / "fourroom" / "aux").mkdir(parents=True)
+    folders = list(declared.runs(out=tmp_path))
+    assert folders == ["fourroom/aux/seed-0", "fourroom/nul_/seed-0"]
+    assert list(declared.runs()) == ["fourroom/aux_/seed-0", "fourroom/nul_/seed-0"]
+
+
+def test_folders_that_differ_in_capitals_only(tmp_path: Path) -> None:
+    one, other = tiny(2).values()
+    runs = {"task/A/seed-0": one, "task/a/seed-0": other}
+    with pytest.raises(UsageError, match="differ in capitals only"):
+        run_all(runs, tmp_path, workers=1, quiet=True)
+    for folder in runs:  # A study of an earlier version that has both goes on.
+        (tmp_path / folder).mkdir(parents=True)
+    _check_capitals(runs, tmp_path)
 
 
 def test_unknown_study() -> None:

@@ -20,7 +20,7 @@ from rle.presets.tables import Presets, Settings, Tables
 from rle.settings import replace
 from rle.tasks.registry import suite_of
 
-__all__ = ["default_preset", "preset_config"]
+__all__ = ["default_preset", "preset_config", "preset_names"]
 
 PRESETS: Mapping[str, Presets] = {
     "fourroom": FOURROOM_PRESETS,
@@ -40,6 +40,11 @@ def _presets_of(task: str) -> Presets:
 def default_preset(task: str) -> str:
     """The preset of `task` if nobody says: `desktop` for control/ tasks, or `paper`."""
     return _presets_of(task).default
+
+
+def preset_names(task: str) -> tuple[str, ...]:
+    """The presets there are for `task`."""
+    return _presets_of(task).names
 
 
 def _tables(task: str, preset: str) -> Tables:

@@ -1,22 +1,15 @@
-"""Progress of a run: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Mapping
 from typing import Any, Protocol
-
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
 from rle.runs.callbacks import Callback
 from rle.runs.directory import RunDirectory
 from rle.runs.episodes import Episode
+from rle.runs.line import LiveLines, ProgressLine, shows_lines
 from rle.runs.trainer import Trainer
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -32,43 +25,39 @@ class ProgressDisplay(Protocol):
         """The run is over or interrupted."""
 
 
-def describe(metrics: dict[str, Any]) -> str:
-    """The few numbers worth watching."""
-    parts = []
-    for name, label, pattern in (
-        ("score", "score", "{:.2f}"),
-        ("coverage", "coverage", "{:.1%}"),
-        ("entropy", "entropy", "{:.2f}"),
-    ):
-        if name in metrics:
-            parts.append(f"{label} {pattern.format(metrics[name])}")
-    return ", ".join(parts)
+WATCHED = {
+    "score": "{:.2f}",
+    "success": "{:.1%}",  # of tasks that measure it
+    "coverage": "{:.1%}",
+    "entropy": "{:.2f}",
+}
+"""The few numbers worth watching, and how they are written."""
+
+
+def describe(metrics: Mapping[str, Any]) -> list[str]:
+    """The numbers worth watching, as far as they are there."""
+    return [
+        f"{name} {pattern.format(metrics[name])}"
+        for name, pattern in WATCHED.items()
+        if isinstance(metrics.get(name), int | float)
+    ]
 
 
 class Bar:
-    """A live bar with rate and time left."""
+    """A live line with a bar, rate and time left."""
 
     def __init__(self, label: str, step: int, total: int) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]} steps/s"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-        )
-        self._task = self._progress.add_task(label, total=total, completed=step, rate="-", note="")
         self._started, self._first = time.monotonic(), step
-        self._progress.start()
+        self._line = ProgressLine(label, step, total, rate=0.0)
+        self._live = LiveLines(lambda: [self._line])
 
     def update(self, step: int, metrics: dict[str, Any]) -> None:
         rate = (step - self._first) / max(time.monotonic() - self._started, 1e-9)
-        self._progress.update(
-            self._task, completed=step, rate=f"{rate:,.0f}", note=describe(metrics)
-        )
+        line = self._line
+        self._line = ProgressLine(line.label, step, line.total, rate, describe(metrics))
 
     def close(self) -> None:
-        self._progress.stop()
+        self._live.close()
 
 
 class Lines:
@@ -86,11 +75,13 @@ class Lines:
         self._shown = now
         rate = (step - self._first) / max(now - self._started, 1e-9)
         left = max(self._total - step, 0) / max(rate, 1e-9)
-        print(
-            f"{self._label}: {step:,} of {self._total:,} steps, {rate:,.0f} steps/s, "
-            f"{left:.0f} s left, {describe(metrics)}",
-            flush=True,
-        )
+        parts = [
+            f"{self._label}: {step:,} of {self._total:,} steps",
+            f"{rate:,.0f} steps/s",
+            f"{left:.0f} s left",
+            *describe(metrics),
+        ]
+        print(", ".join(parts), flush=True)
 
     def close(self) -> None:
         pass
@@ -102,7 +93,7 @@ class ShowProgress(Callback):
     def on_start(self, run: RunDirectory, trainer: Trainer) -> None:
         config = trainer.config
         label = f"{config.task} {config.explore} seed {config.seed}"
-        kind = Bar if sys.stdout.isatty() else Lines
+        kind = Bar if shows_lines() else Lines
         self._display: ProgressDisplay = kind(label, trainer.step, config.total_steps)
 
     def on_iteration(

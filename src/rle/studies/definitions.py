@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rle.checks import nearest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
-from rle.naming import folder_name
+from rle.naming import folder_name, folder_within
 from rle.presets import preset_config
 from rle.settings import in_present_words, replace
 
@@ -102,14 +104,19 @@ class Study:
         )
 
     def runs(
-        self, seeds: int | None = None, total_steps: int | None = None
+        self,
+        seeds: int | None = None,
+        total_steps: int | None = None,
+        out: Path | None = None,
     ) -> dict[str, RunConfig]:
         """Folder below the study's own, and configuration, of each run; seeds vary slowest.
 
-        In this order a study that is stopped early has whole seeds of every method to compare.
+        In this order a study that is stopped early has whole seeds of every method to compare. In `out`
+        it may have begun in an earlier version, with folders of other names: it keeps them.
         """
+        folder = _folder if out is None else partial(_present_folder, out)
         return {
-            f"{folder_name(task)}/{folder_name(method.name)}/seed-{seed}": replace(
+            f"{folder(task, method.name)}/seed-{seed}": replace(
                 preset_config(task, method.explore, self.preset, seed),
                 {
                     **method.settings,
@@ -120,6 +127,15 @@ class Study:
             for task in self.tasks
             for method in self.methods
         }
+
+
+def _folder(task: str, method: str) -> str:
+    return f"{folder_name(task)}/{folder_name(method)}"
+
+
+def _present_folder(out: Path, task: str, method: str) -> str:
+    of_task = folder_within(out, task)
+    return f"{of_task}/{folder_within(out / of_task, method)}"
 
 
 PPO = Method("ppo", "none")

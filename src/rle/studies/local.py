@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -21,7 +21,7 @@ from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.machine import SHARE, cores
-from rle.naming import folder_name
+from rle.naming import folder_within
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.going_on import was_to_make
 from rle.runs.train import resume, train_config
@@ -64,11 +64,13 @@ def study(
     Call it from under `if __name__ == "__main__":` in a script: it starts processes.
     """
     declared = find_study(study)
-    runs = declared.only(tasks, methods).runs(seeds, total_steps)
+    if out is None:
+        out = Path("runs") / folder_within(Path("runs"), declared.name)
+    out = Path(out)
+    runs = declared.only(tasks, methods).runs(seeds, total_steps, out)
     require(len(runs) > 0, "seeds is 0: give a number above 0.")
     workers = _side_by_side(runs) if workers is None else workers
     require(workers > 0, f"workers is {workers}: give a number above 0.")
-    out = Path("runs") / folder_name(declared.name) if out is None else Path(out)
     return run_all(runs, out, workers, quiet)
 
 
@@ -101,7 +103,7 @@ def run_all(
 
 
 def _train_all(
-    runs: dict[str, RunConfig], out: Path, workers: int, poll: Callable[[], None]
+    runs: dict[str, RunConfig], out: Path, workers: int, poll: Callable[[Collection[str]], None]
 ) -> tuple[str, ...]:
     """Keep `workers` runs going until none is missing; returns those that failed for good."""
     context = multiprocessing.get_context("spawn")
@@ -121,7 +123,7 @@ def _train_all(
             multiprocessing.connection.wait(
                 [process.sentinel for process in active.values()], POLL_SECONDS
             )
-            poll()
+            poll(active)
             for folder in [name for name, process in active.items() if not process.is_alive()]:
                 active.pop(folder).join()
                 if _is_finished(out / folder, runs[folder]):
@@ -181,7 +183,8 @@ def _end_with_parent() -> None:
 
 
 def _check_folder(runs: dict[str, RunConfig], out: Path) -> None:
-    """Refuse to mix runs of other settings into a study."""
+    """Refuse to mix runs of other settings into a study, or its own runs with each other."""
+    _check_capitals(runs, out)
     for folder, config in runs.items():
         if not (out / folder / CONFIG).exists():
             continue
@@ -201,6 +204,18 @@ def _check_folder(runs: dict[str, RunConfig], out: Path) -> None:
             raise UsageError(
                 f"{out / folder} holds a run with other settings: choose another --out."
             )
+
+
+def _check_capitals(folders: Iterable[str], out: Path) -> None:
+    """Refuse two folders that are one where capitals do not count, unless both are there already."""
+    alike: dict[str, str] = {}
+    for folder in folders:
+        other = alike.setdefault(folder.lower(), folder)
+        require(
+            other == folder or ((out / other).exists() and (out / folder).exists()),
+            f"the folders {other} and {folder} differ in capitals only, and are one on many disks: "
+            "call them differently.",
+        )
 
 
 def _is_finished(path: Path, config: RunConfig) -> bool:

@@ -5,70 +5,62 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typing import Any
 
 from rle.runs.directory import METRICS
-from rle.runs.progress import SECONDS_BETWEEN_LINES
+from rle.runs.line import LiveLines, ProgressLine, shows_lines
+from rle.runs.progress import SECONDS_BETWEEN_LINES, describe
 
 TAIL_BYTES = 16_384
 
 
-def last_step(run: Path) -> int:
-    """Agent steps a run has logged; reads only the end of its metrics."""
+def last_metrics(run: Path) -> dict[str, Any]:
+    """What a run has logged last; reads only the end of its metrics."""
     path = run / METRICS
     if not path.exists():
-        return 0
+        return {}
     with path.open("rb") as file:
         file.seek(0, os.SEEK_END)
         file.seek(max(file.tell() - TAIL_BYTES, 0))
         lines = file.read().split(b"\n")[:-1]
-    if not lines:
-        return 0
     try:
-        return int(json.loads(lines[-1])["step"])
-    except (ValueError, KeyError):
-        return 0
+        found = json.loads(lines[-1]) if lines else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("step"), int) else {}
 
 
 class StudyDisplay:
-    """How far a study has come: a live bar on a terminal, plain lines elsewhere, or nothing."""
+    """How far a study has come: live lines on a terminal, plain lines elsewhere, or nothing."""
 
     def __init__(self, out: Path, totals: dict[str, int], mode: str) -> None:
         self._out, self._totals, self._mode = out, totals, mode
         self._steps = dict.fromkeys(totals, 0)
+        self._metrics: dict[str, dict[str, Any]] = {}
+        self._seen: dict[str, tuple[float, int]] = {}
+        """When a run that is now running was first seen to be, and at which step."""
         self._started = self._shown = time.monotonic()
         self.made = 0
         """Agent steps seen to be made, over all runs."""
         self._read()
         self.made = 0  # What the first look found was made before.
-        self._bar: Progress | None = None
-        if mode == "bar":
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]} steps/s"),
-                TimeRemainingColumn(),
-            )
-            self._task = self._bar.add_task(
-                "study", total=sum(totals.values()), completed=sum(self._steps.values()), rate="-"
-            )
-            self._bar.start()
+        self._lines: list[ProgressLine] = [self._total_line(0.0)]
+        self._live = LiveLines(lambda: self._lines) if mode == "bar" else None
 
     def _read(self) -> None:
         for folder, total in self._totals.items():
             if self._steps[folder] < total:
-                step = min(last_step(self._out / folder), total)
+                self._metrics[folder] = last_metrics(self._out / folder)
+                step = min(self._metrics[folder].get("step", 0), total)
                 # A resumed run falls back to its checkpoint; the way back up is work all the same.
                 self.made += max(step - self._steps[folder], 0)
                 self._steps[folder] = step
 
-    def poll(self) -> None:
-        """Look at the runs and show what changed."""
+    def poll(self, running: Collection[str] = ()) -> None:
+        """Look at the runs and show what changed; one line for each that is `running`."""
         now = time.monotonic()
         if self._mode != "bar" and now - self._shown < SECONDS_BETWEEN_LINES:
             return
@@ -76,28 +68,43 @@ class StudyDisplay:
         self._read()
         if self._mode == "silent":
             return
-        step, total = sum(self._steps.values()), sum(self._totals.values())
-        rate = self.made / max(now - self._started, 1e-9)
+        total = self._total_line(self.made / max(now - self._started, 1e-9))
+        if self._live is not None:
+            self._seen = {name: seen for name, seen in self._seen.items() if name in running}
+            self._lines = [*(self._run_line(folder, now) for folder in running), total]
+            return
+        left = f"{(total.total - total.step) / total.rate:.0f} s left" if total.rate else "starting"
+        print(
+            f"{total.label} done, {total.step:,} of {total.total:,} steps, {total.rate:,.0f} steps/s, "
+            f"{left}",
+            flush=True,
+        )
+
+    def _total_line(self, rate: float) -> ProgressLine:
         done = sum(self._steps[folder] >= total for folder, total in self._totals.items())
         label = f"{done} of {len(self._totals)} runs"
-        if self._bar is not None:
-            self._bar.update(self._task, completed=step, rate=f"{rate:,.0f}", description=label)
-        else:
-            left = f"{(total - step) / rate:.0f} s left" if rate > 0 else "starting"
-            print(
-                f"{label} done, {step:,} of {total:,} steps, {rate:,.0f} steps/s, {left}",
-                flush=True,
-            )
+        return ProgressLine(label, sum(self._steps.values()), sum(self._totals.values()), rate)
+
+    def _run_line(self, folder: str, now: float) -> ProgressLine:
+        """Task, method and seed of a run, and how it is doing."""
+        step, metrics = self._steps[folder], self._metrics.get(folder, {})
+        rate = 0.0
+        # Before its first steps, a run builds and compiles: that says nothing of its rate.
+        if step > 0:
+            since, first = self._seen.setdefault(folder, (now, step))
+            rate = max(step - first, 0) / max(now - since, 1e-9)
+        label = folder.replace("/seed-", " seed ").replace("/", " ")
+        return ProgressLine(label, step, self._totals[folder], rate, describe(metrics)[:2])
 
     def close(self) -> None:
         """Show the last state and stop."""
         self._shown = -math.inf
         self.poll()
-        if self._bar is not None:
-            self._bar.stop()
+        if self._live is not None:
+            self._live.close()
 
 
 def study_display(out: Path, totals: dict[str, int], quiet: bool) -> StudyDisplay:
     """What suits where the output goes."""
-    mode = "silent" if quiet else "bar" if sys.stdout.isatty() else "lines"
+    mode = "silent" if quiet else "bar" if shows_lines() else "lines"
     return StudyDisplay(out, totals, mode)

@@ -70,6 +70,10 @@ class Suite:
     takes: Callable[[str], Collection[str]] = _nothing
     """Which settings the task takes of those that most tasks do not: `autoreset`, `env_kwargs`,
     `wrappers`, `full_action_space`, `television`, `engine_threads`."""
+    images: bool | None = None
+    """Whether its tasks show images; None: that is only seen once one is built."""
+    continuous: bool | None = None
+    """Whether their actions are continuous; None: the same."""
     pays: Callable[[str], bool] = _always
     """Whether the task ever gives a reward."""
     film: Callable[[str, EnvironmentConfig], Filmed] | None = None

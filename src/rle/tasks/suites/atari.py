@@ -56,6 +56,8 @@ SUITE = register(
         names=lambda: GAMES,
         check=check_game,
         takes=lambda name: ("full_action_space", "engine_threads"),
+        images=True,
+        continuous=False,
         film=_film,
     )
 )

@@ -63,6 +63,8 @@ SUITE = register(
         names=lambda: TASKS,
         check=check_control_name,
         takes=lambda name: ("engine_threads",),
+        images=False,
+        continuous=True,
         gymnasium_id={BALL_BALANCE: "rle/BallBalance-v0"}.get,
     )
 )

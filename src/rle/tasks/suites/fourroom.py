@@ -35,6 +35,8 @@ SUITE = register(
         },
         build=_build,
         takes=lambda name: ("television",) if name == "fourroom-noisytv" else (),
+        images=False,
+        continuous=False,
         pays=lambda name: name == "fourroom-sparse",
         gymnasium_id=GYMNASIUM_IDS.get,
     )
