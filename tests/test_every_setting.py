@@ -20,12 +20,13 @@ from rle.config import EnvironmentConfig, RLEConfig, RunConfig
 from rle.errors import UsageError
 from rle.idle import APPLIES_WHEN, Condition, Situation, refuse_idle_settings
 from rle.learn.compilation import should_compile
+from rle.nets.build import make_actor_critic
 from rle.presets import preset_config
 from rle.runs.train import train_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace, shortest_name
 from rle.studies import STUDIES
-from rle.tasks.base import Continuous, Discrete, TaskSpec
+from rle.tasks.base import ActionSpace, Continuous, Discrete, MultiDiscrete, TaskSpec
 from rle.tasks.registry import make_task
 
 OWN_FEATURES = "tests.explore.test_rle:own_features"
@@ -360,6 +361,38 @@ def test_it_is_not_refused_where_it_still_does_something(
     assert numbers(config) != numbers(other)
 
 
+@pytest.mark.parametrize(
+    ("shape", "space", "applies"),
+    [
+        ((4, 84, 84), Continuous((-1.0,), (1.0,)), True),
+        ((4, 84, 84), Discrete(3), False),
+        ((4, 84, 84), MultiDiscrete((2, 3)), False),
+        ((5,), Continuous((-1.0,), (1.0,)), True),
+        ((5,), MultiDiscrete((2, 2)), False),
+    ],
+)
+def test_a_deviation_is_for_continuous_actions_whatever_is_seen(
+    shape: tuple[int, ...], space: ActionSpace, applies: bool
+) -> None:
+    image = len(shape) == 3
+    spec = TaskSpec(4, shape, torch.uint8 if image else torch.float32, space)
+    config = GAME if image else POLE
+    other = varied(config, initial_action_std=0.5)
+    if applies:
+        refuse_idle_settings(other, spec, ["initial_action_std"])
+    else:
+        with pytest.raises(UsageError, match="it is for continuous actions"):
+            refuse_idle_settings(other, spec)
+    # And what is refused is nowhere in the networks.
+    networks = (
+        make_actor_critic(spec, each.network, 0, 1, torch.Generator().manual_seed(0))
+        for each in (config, other)
+    )
+    states = [dict(network.state_dict()) for network in networks]
+    different = [name for name in states[0] if not torch.equal(states[0][name], states[1][name])]
+    assert different == (["log_std"] if applies else [])
+
+
 VECTORS = TaskSpec(4, (5,), torch.float32, Discrete(3))
 KINDS = {
     "fourroom": VECTORS,
@@ -369,6 +402,7 @@ KINDS = {
     "control/Ant": TaskSpec(4, (5,), torch.float32, Continuous((-1.0,), (1.0,))),
     "atari/Alien": TaskSpec(4, (4, 84, 84), torch.uint8, Discrete(18), 4),
     "envpool/CoinrunEasy-v0": TaskSpec(4, (3, 64, 64), torch.uint8, Discrete(15)),
+    "envpool/WalkerWalk-v1": TaskSpec(4, (3, 64, 64), torch.uint8, Continuous((-1.0,), (1.0,))),
 }
 
 

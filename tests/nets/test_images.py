@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rle.config import NetworkConfig
+from rle.config import NetworkConfig, Precision
 from rle.errors import UsageError
 from rle.nets.build import make_actor_critic
 from rle.nets.images import UNIT_SCALE, ImageActorCritic, ImageBody
 from rle.nets.precision import RoundedProducts, resolved
-from rle.tasks.base import Continuous, Discrete, TaskSpec
+from rle.tasks.base import Continuous, Discrete, MultiDiscrete, TaskSpec
 
 CPU = torch.device("cpu")
 
@@ -163,7 +165,38 @@ def test_images_too_small_for_the_convolutions_are_refused() -> None:
                 make_actor_critic(small, NetworkConfig(), 0, 1, source())
 
 
-def test_images_with_continuous_actions_are_refused() -> None:
-    odd = TaskSpec(2, (3, 64, 64), torch.uint8, Continuous((-1.0,), (1.0,)))
-    with pytest.raises(UsageError, match="discrete actions"):
-        make_actor_critic(odd, NetworkConfig(), 0, 1, source())
+CONTINUOUS = TaskSpec(2, (1, 36, 36), torch.uint8, Continuous((-1.0,) * 3, (1.0,) * 3))
+
+
+def small_images(count: int = 4) -> Tensor:
+    return torch.randint(0, 256, (count, 1, 36, 36), dtype=torch.uint8, generator=source())
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_continuous_actions_have_a_deviation_that_no_image_changes(precision: Precision) -> None:
+    config = NetworkConfig(embedding=(8,), initial_action_std=0.5)
+    network = make_actor_critic(CONTINUOUS, config, 0, 1, source(), precision=precision)
+    assert isinstance(network, ImageActorCritic)
+    assert shapes(network.policy_head) == [(3, 8)]
+    output = network.policy(small_images(), None)
+    assert output.shape == (4, 6)
+    assert output.dtype == torch.float32
+    # log 0.5, exactly: it is not rounded with the products.
+    assert output[:, 3:].tolist() == [[pytest.approx(math.log(0.5), rel=1e-6)] * 3] * 4
+    body = network.value_body(small_images())
+    mean = network.policy_head(functional.relu(network.policy_hidden(body)))
+    torch.testing.assert_close(output[:, :3], mean, rtol=0.05, atol=1e-6)
+    # Learned: d/d(log deviation) of its sum over four images is 4.
+    output[:, 3:].sum().backward()
+    assert network.log_std is not None
+    assert network.log_std.grad is not None
+    assert network.log_std.grad.tolist() == [4.0] * 3
+
+
+def test_discrete_actions_have_no_deviation() -> None:
+    for space in (Discrete(5), MultiDiscrete((2, 3))):
+        spec = TaskSpec(2, (1, 36, 36), torch.uint8, space)
+        network = make_actor_critic(spec, NetworkConfig(embedding=(8,)), 0, 1, source())
+        assert network.log_std is None
+        assert not any("deviation" in name for name in network.state_dict())
+        assert network.policy(small_images(), None).shape == (4, 5)

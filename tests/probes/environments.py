@@ -2,7 +2,8 @@
 
 An agent that fails the first cannot fit a constant value; the second, cannot see; the third,
 cannot discount; the fourth, cannot improve its policy; the fifth, cannot do all of it together.
-Actions are `Discrete(2)` and observations float32 `[N, 1]` throughout.
+Their actions are `Discrete(2)` and observations float32 `[N, 1]`. Two more have other actions, one
+of them images.
 """
 
 from __future__ import annotations
@@ -11,7 +12,16 @@ import torch
 from torch import Tensor
 
 from rle.randomness import generator, generator_state, restore_generator
-from rle.tasks.base import Discrete, State, Step, Task, TaskSpec
+from rle.tasks.base import (
+    Continuous,
+    Discrete,
+    MultiDiscrete,
+    State,
+    Step,
+    Task,
+    TaskSpec,
+    playable,
+)
 
 
 class Probe(Task):
@@ -114,6 +124,51 @@ class ActionObservationReward(Probe):
 
     def reward(self, action: Tensor) -> Tensor:
         return (action.float() * 2 - 1) * self._observation[:, 0]
+
+
+class CombinationReward(Probe):
+    """One step, observation -1 or +1 at random; reward 1 for one combination of choices, else 0.
+
+    It is the last of every choice at +1, and the first of every choice at -1. The best policy has the
+    value 1; a uniformly random one has 1 in as many as there are combinations.
+    """
+
+    def __init__(self, num_envs: int, sizes: tuple[int, ...]) -> None:
+        super().__init__(num_envs)
+        self.spec = TaskSpec(num_envs, (1,), torch.float32, MultiDiscrete(sizes))
+        self._last = torch.tensor(sizes) - 1
+
+    def first_observation(self) -> Tensor:
+        return self._random_signs()
+
+    def reward(self, action: Tensor) -> Tensor:
+        right = torch.where(self._observation > 0, self._last, 0)
+        return (action == right).all(-1).float()
+
+
+class Brightness(Probe):
+    """One step, a black or a white image `[1, 36, 36]` at random, which asks for an action.
+
+    Of continuous actions: the reward is minus the squared distance of the clipped action from -0.5
+    (black) or +0.5 (white). Of choices: 1 for the first of each (black) or the last of each (white).
+    """
+
+    def __init__(self, num_envs: int, space: Continuous | MultiDiscrete) -> None:
+        super().__init__(num_envs)
+        self.spec = TaskSpec(num_envs, (1, 36, 36), torch.uint8, space)
+        self._observation = torch.zeros(num_envs, 1, 36, 36, dtype=torch.uint8)
+
+    def first_observation(self) -> Tensor:
+        bits = torch.randint(0, 2, (len(self._observation),), generator=self._generator)
+        return (255 * bits).byte()[:, None, None, None].expand(-1, 1, 36, 36)
+
+    def reward(self, action: Tensor) -> Tensor:
+        white = self._observation[:, 0, :1, 0] > 0
+        taken = torch.from_numpy(playable(self.spec.action_space, action))
+        if isinstance(self.spec.action_space, Continuous):
+            return -(taken - torch.where(white, 0.5, -0.5)).square().sum(-1)
+        last = torch.tensor(self.spec.action_space.sizes) - 1
+        return (taken == torch.where(white, last, 0)).all(-1).float()
 
 
 PROBES: tuple[type[Probe], ...] = (

@@ -12,6 +12,9 @@ from gymnasium import spaces
 
 Outcome = tuple[Any, float, bool, bool, dict[str, Any]]
 
+OFFSET_TABLE = spaces.MultiDiscrete([[2, 3, 4], [5, 1, 2]], np.int32, start=[[0, -1, 7], [0, 3, 0]])
+"""Choices of several dimensions that do not count from 0."""
+
 
 class Counting(gymnasium.Env[Any, Any]):
     """Observes (episode, step); each episode's length, 2 to 6, is drawn when it begins.
@@ -61,6 +64,7 @@ class Echo(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> Outcome:
         assert self.action_space.contains(action)
+        assert action.dtype == self.action_space.dtype
         return np.asarray(action, np.float64).reshape(self.size), 0.0, False, False, {}
 
 
@@ -173,6 +177,12 @@ def register() -> None:
         "EchoSquare": (Echo, {"action_space": spaces.Box(-1.0, 1.0, (2, 2), np.float32)}),
         "EchoDiscrete": (Echo, {"action_space": spaces.Discrete(3, start=5)}),
         "EchoMultiDiscrete": (Echo, {"action_space": spaces.MultiDiscrete([3, 2])}),
+        "EchoMultiDiscreteTable": (Echo, {"action_space": OFFSET_TABLE}),
+        "EchoMultiBinary": (Echo, {"action_space": spaces.MultiBinary(3)}),
+        "EchoMultiBinaryTable": (Echo, {"action_space": spaces.MultiBinary((2, 3))}),
+        "EchoDict": (Echo, {"action_space": spaces.Dict({"a": spaces.Discrete(2)})}),
+        "EchoTuple": (Echo, {"action_space": spaces.Tuple([spaces.Discrete(2), box])}),
+        "EchoText": (Echo, {"action_space": spaces.Text(3)}),
         "EchoIntegerBox": (Echo, {"action_space": spaces.Box(0, 5, (2,), np.int64)}),
         "ShowDict": (
             Showing,

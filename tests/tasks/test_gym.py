@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
-from rle.tasks.base import Continuous, Discrete
+from rle.tasks.base import Continuous, Discrete, MultiDiscrete, random_actions
 from rle.tasks.gym import GymTask, check_gym_id
 from rle.tasks.registry import make_task
 from rle.tasks.spaces import fit_as_it_is
@@ -171,7 +171,7 @@ def test_observations_become_float_vectors(env_id: str, expected: list[float]) -
 
 def test_box_actions_are_clipped_to_the_bounds_by_the_task() -> None:
     task = make("probe/EchoBox-v0", num_envs=3)
-    assert task.spec.action_space == Continuous((-1.0, -2.0), (1.0, 0.1))
+    assert task.spec.action_space == Continuous((-1.0, -2.0), (1.0, 0.1), dtype="float64")
     task.reset(0)
     action = torch.tensor([[3.0, 0.05], [-5.0, -5.0], [0.5, 9.0]])
     original = action.clone()
@@ -191,22 +191,63 @@ def test_box_actions_of_several_dimensions_are_vectors_to_the_learner() -> None:
 
 def test_discrete_actions_start_where_the_environment_counts_from() -> None:
     task = make("probe/EchoDiscrete-v0", num_envs=3)
-    assert task.spec.action_space == Discrete(3)
+    assert task.spec.action_space == Discrete(3, start=5)
     task.reset(0)
     assert task.step(torch.tensor([0, 1, 2])).observation.flatten().tolist() == [5, 6, 7]
+
+
+def test_several_choices_at_once() -> None:
+    task = make("probe/EchoMultiDiscrete-v0", num_envs=2)
+    assert task.spec.action_space == MultiDiscrete((3, 2))
+    task.reset(0)
+    action = torch.tensor([[2, 0], [0, 1]])
+    assert task.step(action).observation.tolist() == [[2, 0], [0, 1]]
+    assert action.tolist() == [[2, 0], [0, 1]]
+
+
+def test_several_choices_have_the_shape_and_the_counting_of_the_environment() -> None:
+    task = make("probe/EchoMultiDiscreteTable-v0", num_envs=2)
+    start = (0, -1, 7, 0, 3, 0)
+    expected = MultiDiscrete((2, 3, 4, 5, 1, 2), start, (2, 3), "int32")
+    assert task.spec.action_space == expected
+    task.reset(0)
+    highest = torch.tensor([1, 2, 3, 4, 0, 1])
+    arrived = task.step(torch.stack([torch.zeros(6, dtype=torch.int64), highest])).observation
+    assert arrived.tolist() == [[0, -1, 7, 0, 3, 0], [1, 1, 10, 4, 3, 1]]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "expected"),
+    [
+        ("probe/EchoMultiBinary-v0", MultiDiscrete((2,) * 3, dtype="int8")),
+        ("probe/EchoMultiBinaryTable-v0", MultiDiscrete((2,) * 6, None, (2, 3), "int8")),
+    ],
+)
+def test_switches_are_choices_of_two(env_id: str, expected: MultiDiscrete) -> None:
+    task = make(env_id, num_envs=4)
+    assert task.spec.action_space == expected
+    task.reset(0)
+    action = random_actions(expected, 4, torch.Generator().manual_seed(0))
+    assert task.step(action).observation.tolist() == action.tolist()
 
 
 @pytest.mark.parametrize(
     ("env_id", "named"),
     [
-        ("probe/EchoMultiDiscrete-v0", "actions in MultiDiscrete"),
-        ("probe/EchoIntegerBox-v0", "actions in Box"),
+        (
+            "probe/EchoIntegerBox-v0",
+            "actions in Box.* whole numbers:.*declare them as MultiDiscrete",
+        ),
+        ("probe/EchoDict-v0", "actions in Dict.* several parts:.*flatten them .*ActionWrapper"),
+        ("probe/EchoTuple-v0", "actions in Tuple.* several parts:.*flatten them .*ActionWrapper"),
+        ("probe/EchoText-v0", "actions in Text"),
         ("probe/ShowSequence-v0", "observations in Sequence"),
     ],
 )
 def test_unsupported_spaces_are_named(env_id: str, named: str) -> None:
-    with pytest.raises(UsageError, match=f"^gym/{env_id} has {named}.* are supported") as caught:
+    with pytest.raises(UsageError, match=f"^gym/{env_id} has {named}") as caught:
         make(env_id)
+    assert " are supported" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

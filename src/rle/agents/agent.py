@@ -22,7 +22,7 @@ from rle.nets.build import make_actor_critic
 from rle.nets.distributions import distribution_for
 from rle.nets.flat import flatten_parameters
 from rle.randomness import generator as make_generator
-from rle.tasks.base import Continuous, State, Step, TaskSpec
+from rle.tasks.base import State, Step, TaskSpec, playable
 from rle.tasks.normalise import ObservationNormaliser
 
 Array = TypeVar("Array", Tensor, npt.NDArray[Any])
@@ -104,7 +104,8 @@ class Agent:
 
         Returns:
             The action or the actions `[N, ...]`, in the kind of `observation`, a tensor on its device.
-            Continuous ones are clipped to the bounds.
+            They have the shape and type that the environment declares, count from where it does, and
+            are clipped to its bounds.
 
         """
         source = self._generator if generator is None else generator
@@ -113,12 +114,11 @@ class Agent:
         latent = self._whole_latent(self._latents_for(z, len(seen), source))
         noise = self.distribution.draw_noise((len(seen),), source)
         action = self.choose(self.show(seen), latent, noise.to(self.device), greedy)
-        action = self._bounded(self._replaced(action, source))
-        action = action[0] if single else action
+        played: Any = playable(self.spec.action_space, self._replaced(action, source))
+        played = played[0] if single else played
         if isinstance(observation, Tensor):
-            return action.to(observation.device)
-        # An index of nothing turns an array of one action into a number, and leaves others alone.
-        result: Array = action.cpu().numpy()[()]
+            played = torch.as_tensor(played, device=observation.device)
+        result: Array = played
         return result
 
     def choose(
@@ -246,13 +246,6 @@ class Agent:
         self.strategy.reseed(int(torch.randint(2**62, (), generator=source)))
         self.strategy.draw(1)
         return self.strategy.action(chosen)
-
-    def _bounded(self, action: Tensor) -> Tensor:
-        space = self.spec.action_space
-        if not isinstance(space, Continuous):
-            return action
-        low, high = (torch.tensor(bound, device=self.device) for bound in (space.low, space.high))
-        return action.clamp(low, high)
 
 
 def _tensor(values: Any) -> Tensor:

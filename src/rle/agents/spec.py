@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from rle.tasks.base import Continuous, Discrete, TaskSpec
+from rle.tasks.base import ActionSpace, Continuous, Discrete, MultiDiscrete, TaskSpec
 
 _DTYPES = {"float32": torch.float32, "uint8": torch.uint8}
 
 
 def spec_to_dict(spec: TaskSpec, as_is: Tensor | None) -> dict[str, Any]:
     """A JSON-ready dictionary of one environment, and of what normalisation leaves `as_is`."""
-    space = spec.action_space
-    actions: dict[str, Any] = {"n": space.n} if isinstance(space, Discrete) else {}
-    if isinstance(space, Continuous):
-        actions = {"low": list(space.low), "high": list(space.high)}
     return {
         "observation_shape": list(spec.observation_shape),
         "observation_dtype": str(spec.observation_dtype).removeprefix("torch."),
-        "actions": actions,
+        "actions": dataclasses.asdict(spec.action_space),
         "stacked_frames": spec.stacked_frames,
         "as_is": None if as_is is None else as_is.tolist(),
     }
@@ -30,15 +27,22 @@ def spec_to_dict(spec: TaskSpec, as_is: Tensor | None) -> dict[str, Any]:
 
 def spec_from_dict(values: Mapping[str, Any], num_envs: int) -> tuple[TaskSpec, Tensor | None]:
     """The inverse of `spec_to_dict`, for `num_envs` environments."""
-    actions = values["actions"]
     spec = TaskSpec(
         num_envs,
         tuple(values["observation_shape"]),
         _DTYPES[values["observation_dtype"]],
-        Discrete(actions["n"])
-        if "n" in actions
-        else Continuous(tuple(actions["low"]), tuple(actions["high"])),
+        _action_space(values["actions"]),
         values["stacked_frames"],
     )
     as_is = values["as_is"]
     return spec, None if as_is is None else torch.tensor(as_is, dtype=torch.bool)
+
+
+def _action_space(values: Mapping[str, Any]) -> ActionSpace:
+    """Which kind it is tells the one field that no other kind has; earlier versions wrote fewer."""
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    if "n" in fields:
+        return Discrete(**fields)
+    return MultiDiscrete(**fields) if "sizes" in fields else Continuous(**fields)

@@ -43,7 +43,7 @@ class Transitions:
 
     @property
     def action(self) -> Tensor:
-        """int64 `[B]`, or float32 `[B, size]` where actions are continuous."""
+        """int64 `[B]`, or `[B, size]` of several choices; float32 `[B, size]` of continuous actions."""
         if not isinstance(self._action, Tensor):
             self._action = self._action()
         return self._action

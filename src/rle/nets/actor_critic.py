@@ -14,7 +14,7 @@ from rle.core.features import initialise
 from rle.nets.distributions import distribution_for
 from rle.nets.layers import MLP, LinearFactory
 from rle.renamed import read_renamed_parameters
-from rle.tasks.base import Continuous, TaskSpec
+from rle.tasks.base import ActionSpace, Continuous, TaskSpec
 
 ENCODER_GAIN = 0.1
 """Of the latent encoder's last layer, as in the published scripts."""
@@ -31,6 +31,22 @@ class ActorCritic(nn.Module, ABC):
     beside_latent: Mapping[str, int] = {}
     """Of every weight matrix that the latent input is concatenated for: how many of its columns, the
     first ones, see something else."""
+    log_std: nn.Parameter | None
+    """`[size]`, where actions are continuous: it does not depend on the state (PPO detail)."""
+
+    def __init__(self, space: ActionSpace, config: NetworkConfig) -> None:
+        super().__init__()
+        self.register_load_state_dict_pre_hook(read_renamed_parameters)
+        self.log_std = None
+        if isinstance(space, Continuous):
+            start = torch.full((space.size,), math.log(config.initial_action_std))
+            self.log_std = nn.Parameter(start)
+
+    def _with_std(self, output: Tensor) -> Tensor:
+        """What the policy's last layer computed, and what it leaves to `log_std`."""
+        if self.log_std is None:
+            return output
+        return torch.cat([output, self.log_std.expand_as(output)], -1)
 
     @abstractmethod
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
@@ -66,19 +82,14 @@ class VectorActorCritic(ActorCritic):
         generator: torch.Generator,
         linear: LinearFactory = nn.Linear,
     ) -> None:
-        super().__init__()
-        distribution = distribution_for(spec.action_space)
+        super().__init__(spec.action_space, config)
+        outputs = distribution_for(spec.action_space).head_size
         (observation_size,) = spec.observation_shape
         encoded = latent_inputs and config.latent_encoder
         latent_width = config.latent_encoder[-1] if encoded else latent_inputs
         inputs = observation_size + latent_width
         self.policy_body = MLP(inputs, config.policy_hidden, config.activation, generator)
-        continuous = isinstance(spec.action_space, Continuous)
-        outputs = distribution.output_size // 2 if continuous else distribution.output_size
         self.policy_head = initialise(linear(self.policy_body.width, outputs), 0.01, generator)
-        start = torch.full((outputs,), math.log(config.initial_action_std))
-        self.log_std = nn.Parameter(start) if continuous else None
-        self.register_load_state_dict_pre_hook(read_renamed_parameters)
         split = config.value_backbone
         before, after = config.value_hidden[:split], config.value_hidden[split:]
         self.value_body = MLP(
@@ -131,10 +142,7 @@ class VectorActorCritic(ActorCritic):
     def _policy(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
         if encoded is not None and self._policy_latent_scale != 1:
             encoded = self._policy_latent_scale * encoded
-        output = self.policy_head(self.policy_body(_join(observation, encoded)))
-        if self.log_std is not None:
-            output = torch.cat([output, self.log_std.expand_as(output)], -1)
-        return output
+        return self._with_std(self.policy_head(self.policy_body(_join(observation, encoded))))
 
     def _value(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
         if self.value_tail is None:

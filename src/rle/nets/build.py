@@ -10,7 +10,7 @@ from rle.errors import UsageError
 from rle.nets.actor_critic import ActorCritic, VectorActorCritic
 from rle.nets.images import SMALLEST_IMAGE, ImageActorCritic
 from rle.nets.layers import LinearFactory
-from rle.tasks.base import Discrete, TaskSpec
+from rle.tasks.base import TaskSpec
 
 
 def make_actor_critic(
@@ -25,10 +25,6 @@ def make_actor_critic(
     """Policy and value networks for vectors or for images."""
     if not spec.is_image:
         return VectorActorCritic(spec, config, latent_inputs, streams, generator, linear)
-    if not isinstance(spec.action_space, Discrete):
-        raise UsageError(
-            "agents that see images choose between discrete actions; this task has others."
-        )
     if min(spec.observation_shape[1:]) < SMALLEST_IMAGE:
         rows, columns = spec.observation_shape[1:]
         raise UsageError(

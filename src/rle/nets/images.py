@@ -112,13 +112,13 @@ class ImageActorCritic(ActorCritic):
         linear: LinearFactory = nn.Linear,
         precision: Precision = "float32",
     ) -> None:
-        super().__init__()
+        super().__init__(spec.action_space, config)
         self._precision = precision
         self.value_body = ImageBody(
             spec.observation_shape, config.embedding, generator, precision=precision
         )
         width = self.value_body.width
-        outputs = distribution_for(spec.action_space).output_size
+        outputs = distribution_for(spec.action_space).head_size
 
         def layer(inputs: int, gain: float) -> nn.Linear:
             return initialise(nn.Linear(inputs, width), gain, generator)
@@ -156,7 +156,7 @@ class ImageActorCritic(ActorCritic):
             if self.latent_encoder is not None:
                 embedding = embedding + self.latent_encoder(latent)
             output, values = self._policy_of(embedding), self._values_of(embedding)
-        return output.float(), values.float()
+        return self._with_std(output.float()), values.float()
 
     def act(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return self.forward(observation, latent)

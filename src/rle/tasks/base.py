@@ -24,9 +24,34 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Discrete:
-    """One of `n` actions; action tensors are int64 `[N]`."""
+    """One of `n` actions; action tensors are int64 `[N]`, and count from 0."""
 
     n: int
+    start: int = 0
+    """Where the environment counts from."""
+    dtype: str = "int64"
+    """Of an action in the environment, as NumPy calls it."""
+
+
+@dataclass(frozen=True)
+class MultiDiscrete:
+    """Several choices at once, the i-th among `sizes[i]`; action tensors are int64 `[N, size]`.
+
+    Each counts from 0. Choices of two are what Gymnasium calls `MultiBinary`.
+    """
+
+    sizes: tuple[int, ...]
+    start: tuple[int, ...] | None = None
+    """Where the environment counts each of them from; None: from 0."""
+    shape: tuple[int, ...] | None = None
+    """Of an action in the environment; None: a vector."""
+    dtype: str = "int64"
+    """Of an action in the environment, as NumPy calls it."""
+
+    @property
+    def size(self) -> int:
+        """How many choices."""
+        return len(self.sizes)
 
 
 @dataclass(frozen=True)
@@ -35,6 +60,10 @@ class Continuous:
 
     low: tuple[float, ...]
     high: tuple[float, ...]
+    shape: tuple[int, ...] | None = None
+    """Of an action in the environment; None: a vector."""
+    dtype: str = "float32"
+    """Of an action in the environment, as NumPy calls it."""
 
     @property
     def size(self) -> int:
@@ -42,19 +71,41 @@ class Continuous:
         return len(self.low)
 
 
-ActionSpace = Discrete | Continuous
+ActionSpace = Discrete | MultiDiscrete | Continuous
 
 
 def random_actions(space: ActionSpace, num_envs: int, generator: torch.Generator) -> Tensor:
     """Uniformly random actions `[N, ...]`; along an unbounded direction, standard normal ones."""
     if isinstance(space, Discrete):
         return torch.randint(0, space.n, (num_envs,), generator=generator)
+    if isinstance(space, MultiDiscrete):
+        choices = [torch.randint(0, n, (num_envs,), generator=generator) for n in space.sizes]
+        return torch.stack(choices, -1)
     low, high = torch.tensor(space.low), torch.tensor(space.high)
     bounded = low.isfinite() & high.isfinite()
     uniform = torch.rand(num_envs, space.size, generator=generator)
     normal = torch.randn(num_envs, space.size, generator=generator)
     low, high = low.where(bounded, 0.0), high.where(bounded, 0.0)
     return torch.where(bounded, low + (high - low) * uniform, normal)
+
+
+def playable(space: ActionSpace, action: Tensor) -> npt.NDArray[Any]:
+    """The actions `[N, ...]` of a learner as environments take them.
+
+    They count from where the environment does, lie within its bounds, and have its shape and type.
+    """
+    values = action.detach().cpu().numpy()
+    if isinstance(space, Discrete):
+        return np.asarray(values + space.start, dtype=space.dtype)
+    shape = (space.size,) if space.shape is None else space.shape
+    if isinstance(space, MultiDiscrete):
+        values = values if space.start is None else values + np.array(space.start)
+        return values.reshape(-1, *shape).astype(space.dtype)
+    # What made an action NaN is found out after the rollout; no environment shall choke on it.
+    values = np.where(np.isnan(values), 0, values).astype(space.dtype)
+    low, high = (np.array(bound, dtype=space.dtype) for bound in (space.low, space.high))
+    clipped: npt.NDArray[Any] = np.clip(values, low, high).reshape(-1, *shape)
+    return clipped
 
 
 @dataclass(frozen=True)

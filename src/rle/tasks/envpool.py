@@ -22,7 +22,7 @@ from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.machine import cores
 from rle.randomness import derive_seed
-from rle.tasks.base import Picture, State, Step, Task, TaskSpec
+from rle.tasks.base import Discrete, Picture, State, Step, Task, TaskSpec, playable
 from rle.tasks.spaces import action_space_of
 
 SEED_RANGE = 2**31 - 2**20
@@ -153,14 +153,13 @@ class EnvPoolTask(Task):
             if BUTTONS_TO_ACTIONS in engine.config._asdict():
                 self._options[BUTTONS_TO_ACTIONS] = True
                 engine = self._envpool.make_spec(env_id, **self._options)
-        self._actions: spaces.Space[Any] = engine.gymnasium_action_space
         self.layout = Layout(env_id, engine.gymnasium_observation_space, observed)
         """How the engine's observations become tensors."""
         self.spec = TaskSpec(
             config.num_envs,
             self.layout.shape,
             self.layout.dtype,
-            action_space_of(f"envpool/{env_id}", self._actions),
+            action_space_of(f"envpool/{env_id}", engine.gymnasium_action_space),
         )
         self._pool: Any = None
         self._seed = 0
@@ -242,15 +241,10 @@ class EnvPoolTask(Task):
         return None, None
 
     def _playable(self, action: Tensor) -> Array:
-        """Turn the learner's actions into the engine's: its type, within its bounds."""
-        values = action.detach().cpu().numpy()
-        space = self._actions
-        if isinstance(space, spaces.Discrete):
-            return (values + space.start).astype(np.int32)
-        assert isinstance(space, spaces.Box)
-        values = values.reshape(-1, *space.shape)
-        clipped: Array = np.clip(values, space.low, space.high).astype(space.dtype)
-        return clipped
+        """Turn the learner's actions into the engine's: it counts discrete ones in 32 bits."""
+        space = self.spec.action_space
+        values = playable(space, action)
+        return values.astype(np.int32) if isinstance(space, Discrete) else values
 
     def _tensor(self, values: Array) -> Tensor:
         return torch.from_numpy(np.array(values)).to(self._device)

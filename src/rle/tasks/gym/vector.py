@@ -17,7 +17,7 @@ from rle.checks import require
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.randomness import derive_seed
-from rle.tasks.base import Picture, State, Step, Task, TaskSpec
+from rle.tasks.base import Picture, State, Step, Task, TaskSpec, playable
 from rle.tasks.gym.making import require_flat
 from rle.tasks.spaces import action_space_of, fit_as_it_is
 
@@ -29,8 +29,8 @@ class VectorTask(Task):
     """A vector environment of the user's, stepped as it is.
 
     Observations are float32 vectors `[N, size]`: dictionaries, tuples, discrete observations and
-    arrays of several dimensions are flattened. Actions are int64 `[N]` or float32 `[N, size]`; the
-    latter are clipped to the environment's bounds here, unseen by the learner.
+    arrays of several dimensions are flattened. Actions are int64 `[N]` or `[N, size]`, or float32
+    `[N, size]`; the latter are clipped to the environment's bounds here, unseen by the learner.
     """
 
     def __init__(
@@ -65,7 +65,8 @@ class VectorTask(Task):
         return self._rows(observation)
 
     def step(self, action: Tensor) -> Step:
-        observed, reward, terminated, truncated, info = self._vector.step(self._playable(action))
+        outcome = self._vector.step(playable(self.spec.action_space, action))
+        observed, reward, terminated, truncated, info = outcome
         self._steps += 1
         reward, terminated, truncated = map(np.asarray, (reward, terminated, truncated))
         skipped = self._no_transition
@@ -98,19 +99,6 @@ class VectorTask(Task):
             observation,
             real,
         )
-
-    def _playable(self, action: Tensor) -> npt.NDArray[Any]:
-        """Turn the learner's actions into the environments': shifted, or shaped and clipped."""
-        values = action.detach().cpu().numpy()
-        space = self._vector.single_action_space
-        if isinstance(space, spaces.Discrete):
-            return np.asarray(values + space.start)
-        assert isinstance(space, spaces.Box)
-        # What made an action NaN is found out after the rollout; no environment shall choke on it.
-        values = np.where(np.isnan(values), 0, values)
-        values = values.astype(space.dtype).reshape(-1, *space.shape)
-        clipped: npt.NDArray[Any] = np.clip(values, space.low, space.high)
-        return clipped
 
     def _rows(self, observed: Any) -> Tensor:
         """What all environments show, float32 `[N, size]`."""
