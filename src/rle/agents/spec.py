@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rle.tasks.base import Continuous, Discrete, TaskSpec
+from rle.tasks.images import ImageView
 
 _DTYPES = {"float32": torch.float32, "uint8": torch.uint8}
 
@@ -24,6 +26,7 @@ def spec_to_dict(spec: TaskSpec, as_is: Tensor | None) -> dict[str, Any]:
         "observation_dtype": str(spec.observation_dtype).removeprefix("torch."),
         "actions": actions,
         "stacked_frames": spec.stacked_frames,
+        "image": None if spec.image is None else dataclasses.asdict(spec.image),
         "as_is": None if as_is is None else as_is.tolist(),
     }
 
@@ -39,6 +42,15 @@ def spec_from_dict(values: Mapping[str, Any], num_envs: int) -> tuple[TaskSpec, 
         if "n" in actions
         else Continuous(tuple(actions["low"]), tuple(actions["high"])),
         values["stacked_frames"],
+        _view(values.get("image")),
     )
     as_is = values["as_is"]
     return spec, None if as_is is None else torch.tensor(as_is, dtype=torch.bool)
+
+
+def _view(values: Mapping[str, Any] | None) -> ImageView | None:
+    if values is None:
+        return None
+    # JSON has lists where settings have tuples.
+    known: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return ImageView(**known)

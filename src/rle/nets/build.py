@@ -8,7 +8,7 @@ from torch import nn
 from rle.config import NetworkConfig, Precision
 from rle.errors import UsageError
 from rle.nets.actor_critic import ActorCritic, VectorActorCritic
-from rle.nets.images import SMALLEST_IMAGE, ImageActorCritic
+from rle.nets.images import ImageActorCritic
 from rle.nets.layers import LinearFactory
 from rle.tasks.base import Discrete, TaskSpec
 
@@ -28,11 +28,5 @@ def make_actor_critic(
     if not isinstance(spec.action_space, Discrete):
         raise UsageError(
             "agents that see images choose between discrete actions; this task has others."
-        )
-    if min(spec.observation_shape[1:]) < SMALLEST_IMAGE:
-        rows, columns = spec.observation_shape[1:]
-        raise UsageError(
-            f"the networks for images need at least {SMALLEST_IMAGE} x {SMALLEST_IMAGE} pixels; this "
-            f"task shows {rows} x {columns}."
         )
     return ImageActorCritic(spec, config, latent_inputs, streams, generator, linear, precision)
