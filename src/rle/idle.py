@@ -265,9 +265,7 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "environment.env_kwargs": (KEYWORDS,),
     "environment.wrappers": (WRAPPED,),
     "environment.frame_stack": (STACKED,),
-    "environment.grayscale": (
-        GREYED,
-    ),  # Images that are not in colour are refused as they are made.
+    "environment.grayscale": (GREYED,),  # The task refuses it where there are no colours.
     "environment.resize": (RESIZED,),
     "network.policy_hidden": (VECTORS,),
     "network.value_hidden": (VECTORS,),

@@ -127,6 +127,14 @@ def test_a_large_image_beside_numbers_is_refused(make: Any) -> None:
     assert task.spec.observation_shape == (4802,)
 
 
+def test_codes_that_a_wrapper_flattens_are_still_codes() -> None:
+    space = spaces.Dict({"a": BOX, "b": spaces.Discrete(2)})
+    flatten = ("gymnasium.wrappers:FlattenObservation",)
+    task = single(space, {"a": PLACE, "b": np.int64(1)}, wrappers=flatten)
+    assert task.as_is is not None
+    assert task.as_is.tolist() == [False, False, True, True]
+
+
 def test_a_small_image_beside_numbers_is_flattened() -> None:
     with pytest.warns(UserWarning, match="shows mission"):
         task = task_made_by(Saying, "gym/<Saying>", EnvironmentConfig(num_envs=2), CPU)

@@ -148,3 +148,13 @@ def parts_shown(environment: Rewindable) -> Parts | None:
     """What is shown of observations as the environment's author wrote them; None: all, unchanged."""
     inner = environment.env
     return inner.parts if isinstance(inner, PartsOnly) else None
+
+
+def unflattened(environment: Rewindable) -> spaces.Space[Any]:
+    """The space of what is shown, before it was flattened here or by a wrapper of the user's."""
+    inner = environment.env
+    if isinstance(inner, PartsOnly):
+        return inner.parts.space
+    if isinstance(inner, gymnasium.wrappers.FlattenObservation):
+        inner = inner.env
+    return inner.observation_space

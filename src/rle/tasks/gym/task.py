@@ -13,7 +13,14 @@ from gymnasium.vector import SyncVectorEnv, VectorEnv
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.base import Picture, State, Task
-from rle.tasks.gym.making import Maker, call, parts_shown, vector_by_id, vector_of_made
+from rle.tasks.gym.making import (
+    Maker,
+    call,
+    parts_shown,
+    unflattened,
+    vector_by_id,
+    vector_of_made,
+)
 from rle.tasks.gym.names import check_gym_id, function_of, missing_package
 from rle.tasks.gym.parts import tell_of_losses
 from rle.tasks.gym.rewind import Rewindable
@@ -69,8 +76,8 @@ class GymTask(VectorTask):
         parts = parts_shown(self._environments[0])
         if parts is not None:
             tell_of_losses(self._name, parts)
-        if parts is not None and not parts.is_image:
-            self.as_is = self._bool(fit_as_it_is(parts.space))
+        if not self.spec.is_image:
+            self.as_is = self._bool(fit_as_it_is(unflattened(self._environments[0])))
 
     @property
     def _environments(self) -> list[Rewindable]:
