@@ -16,7 +16,10 @@ from rle.errors import UsageError
 from rle.tasks.base import Task
 from rle.tasks.gym import GymTask, VectorTask, task_made_by
 from rle.tasks.gym.parts import is_image, view_of
+from tests.probes import gymnasium_environments
 from tests.probes.gymnasium_environments import Filming, Showing
+
+gymnasium_environments.register()
 
 CPU = torch.device("cpu")
 MODES = ("next-step", "same-step")
