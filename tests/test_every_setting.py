@@ -28,6 +28,9 @@ from rle.settings import replace, shortest_name
 from rle.studies import STUDIES
 from rle.tasks.base import ActionSpace, Continuous, Discrete, MultiDiscrete, TaskSpec
 from rle.tasks.registry import make_task
+from tests.probes import gymnasium_environments
+
+gymnasium_environments.register()
 
 OWN_FEATURES = "tests.explore.test_rle:own_features"
 
@@ -76,6 +79,10 @@ ROOMS_RND = tiny("fourroom", "rnd", rnd__warmup_rollouts=1)
 POLE = tiny("gym/CartPole-v1", "none", scale_reward=False, normalise_observations=False)
 LAKE = tiny("gym/FrozenLake-v1", "none")
 GAME = tiny("atari/Breakout", "rle")
+PICTURES = replace(
+    preset_config("gym/probe/Filming-v0", "none"),
+    TINY | {"embedding": (8, 8), "precision": "float32"},
+)
 
 
 @cache
@@ -151,6 +158,9 @@ CASES: dict[str, Case] = {
     "environment.television": Case((2, 49), tiny("fourroom-noisytv", "none", television=(0, 48))),
     "environment.env_kwargs": Case({"map_name": "8x8"}, LAKE),
     "environment.wrappers": Case(("tests.outsider.wrappers:Halved",), POLE),
+    "environment.frame_stack": Case(3, PICTURES),
+    "environment.grayscale": Case(True, PICTURES),
+    "environment.resize": Case((3, 4), PICTURES),
     "network.policy_hidden": Case((5,)),
     "network.value_hidden": Case((5,)),
     "network.activation": Case("elu"),
@@ -229,6 +239,10 @@ MISSING: dict[Condition, RunConfig] = {
     idle.KEYWORDS: ROOMS,
     idle.WRAPPED: ROOMS,
     idle.ENGINE: POLE,
+    idle.STACKED: ROOMS,
+    idle.GREYED: POLE,
+    idle.RESIZED: GAME,
+    idle.MEASURED: GAME,
     idle.NORMALISED: ROOMS,
     idle.PAID: ROOMS_PPO,
     idle.UNSCALED: varied(POLE, scale_reward=True),
@@ -399,6 +413,7 @@ KINDS = {
     "fourroom-sparse": VECTORS,
     "fourroom-noisytv": VECTORS,
     "gym/CartPole-v1": VECTORS,
+    "gym/CarRacing-v3": TaskSpec(4, (3, 96, 96), torch.uint8, Discrete(5)),
     "control/Ant": TaskSpec(4, (5,), torch.float32, Continuous((-1.0,), (1.0,))),
     "atari/Alien": TaskSpec(4, (4, 84, 84), torch.uint8, Discrete(18), 4),
     "envpool/CoinrunEasy-v0": TaskSpec(4, (3, 64, 64), torch.uint8, Discrete(15)),

@@ -86,8 +86,8 @@ class EnvironmentConfig:
     autoreset: Literal["next-step", "same-step"] = "next-step"
     """Gymnasium's auto-reset mode (gym/ tasks only); the transitions learned from are the same."""
     normalise_observations: bool = False
-    """Standardise observations by their running mean and deviation, kept in the checkpoint. On gym/
-    tasks, codes of zeros and ones and what is declared to lie in [-1, 1] are left as they are."""
+    """Standardise vectors by their running mean and deviation, kept in the checkpoint. On gym/ tasks,
+    codes of zeros and ones and what is declared to lie in [-1, 1] are left as they are."""
     observation_clip: float = 10.0
     """Standardised observations are clipped to plus or minus this."""
     full_action_space: bool = True
@@ -98,6 +98,13 @@ class EnvironmentConfig:
     """Keyword arguments that each environment is made with (gym/ tasks, and suites that take them)."""
     wrappers: tuple[str, ...] = ()
     """Gymnasium wrappers of each environment as module:name, the innermost first (gym/ tasks only)."""
+    frame_stack: int = 1
+    """How many of the last images the agent sees at once (gym/ tasks that show images only)."""
+    grayscale: bool = False
+    """Make images in colour grey (gym/ tasks that show images only)."""
+    resize: tuple[int, int] | None = None
+    """Rows and columns that images are brought to, averaging over areas; None keeps their size (gym/
+    tasks that show images only)."""
 
     def __post_init__(self) -> None:
         require_positive("num-envs", self.num_envs)
@@ -105,6 +112,9 @@ class EnvironmentConfig:
             require_positive("time-limit", self.time_limit)
         require_positive("observation-clip", self.observation_clip)
         require_choice("autoreset", self.autoreset, ("next-step", "same-step"))
+        require_positive("frame-stack", self.frame_stack)
+        for side in self.resize or ():
+            require_positive("resize", side)
         object.__setattr__(self, "env_kwargs", Keywords.of(self.env_kwargs, "env-kwargs"))
         given: Any = (self.wrappers,) if callable(self.wrappers) else self.wrappers
         object.__setattr__(self, "wrappers", tuple(map(_wrapper_name, given)))

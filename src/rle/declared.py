@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal, Union
 
 from rle.config import RunConfig
-from rle.modules import LAW_GROUP, installed
+from rle.modules import DISTRIBUTION_GROUP, installed
 from rle.own import SOURCE, own_strategy
 from rle.settings import paths_in_use, shortest_name
 from rle.values import Keywords
@@ -41,7 +41,7 @@ class Setting:
         """The values that can be listed; others may be possible."""
         listed = [str(choice) for kind in _kinds(self.hint) for choice in _listed(kind)]
         if self.path == ("rle", "distribution"):
-            listed += installed(LAW_GROUP)
+            listed += installed(DISTRIBUTION_GROUP)
         return listed
 
     @property

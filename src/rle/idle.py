@@ -149,6 +149,21 @@ KEYWORDS = Condition(
     lambda at: at.takes("env_kwargs"), "this task is made without any; leave it out."
 )
 WRAPPED = Condition(lambda at: at.takes("wrappers"), "wrappers are for gym/ tasks; leave it out.")
+
+
+def _of_images(setting: str) -> Condition:
+    """What a setting needs that changes images before they are seen."""
+    return Condition(
+        lambda at: at.takes(setting) and at.images is not False,
+        "it is for gym/ tasks that show images; leave it out.",
+    )
+
+
+STACKED, GREYED, RESIZED = map(_of_images, ("frame_stack", "grayscale", "resize"))
+MEASURED = Condition(
+    lambda at: not at.images,
+    "it is for vectors, and this task shows images, scaled to [0, 1] anyway; leave it out.",
+)
 NORMALISED = Condition(
     lambda at: at.config.environment.normalise_observations,
     "observations are clipped where they are standardised; set normalise-observations True as well, "
@@ -263,12 +278,15 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "environment.num_envs": ALWAYS,
     "environment.time_limit": ALWAYS,  # Engines that keep none refuse it as they play.
     "environment.autoreset": (AUTORESET,),
-    "environment.normalise_observations": ALWAYS,  # On images, `make_task` refuses it.
-    "environment.observation_clip": (NORMALISED,),
+    "environment.normalise_observations": (MEASURED,),
+    "environment.observation_clip": (MEASURED, NORMALISED),
     "environment.full_action_space": (CONSOLE,),
     "environment.television": (TELEVISION,),
     "environment.env_kwargs": (KEYWORDS,),
     "environment.wrappers": (WRAPPED,),
+    "environment.frame_stack": (STACKED,),
+    "environment.grayscale": (GREYED,),  # The task refuses it where there are no colours.
+    "environment.resize": (RESIZED,),
     "network.policy_hidden": (VECTORS,),
     "network.value_hidden": (VECTORS,),
     "network.activation": (VECTORS,),

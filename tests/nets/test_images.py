@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rle.config import NetworkConfig, Precision
-from rle.errors import UsageError
 from rle.nets.build import make_actor_critic
-from rle.nets.images import UNIT_SCALE, ImageActorCritic, ImageBody
+from rle.nets.images import UNIT_SCALE, ImageActorCritic, ImageBody, convolutions_for
 from rle.nets.precision import RoundedProducts, resolved
 from rle.tasks.base import Continuous, Discrete, MultiDiscrete, TaskSpec
 
@@ -153,16 +152,25 @@ def test_auto_takes_bfloat16_where_the_hardware_has_it(monkeypatch: pytest.Monke
     assert resolved("float32", CPU) == "float32"
 
 
-def test_images_too_small_for_the_convolutions_are_refused() -> None:
-    for size, fits in ((36, True), (35, False)):
-        small = TaskSpec(2, (3, size, 64), torch.uint8, Discrete(4))
-        if fits:
-            make_actor_critic(small, NetworkConfig(), 0, 1, source())
-        else:
-            with pytest.raises(
-                UsageError, match="at least 36 x 36 pixels; this task shows 35 x 64"
-            ):
-                make_actor_critic(small, NetworkConfig(), 0, 1, source())
+@pytest.mark.parametrize("columns", [0, 50])
+@pytest.mark.parametrize("rows", range(1, 40))
+def test_some_convolutions_fit_every_image(rows: int, columns: int) -> None:
+    """And from 36 on they are Atari's."""
+    layers = convolutions_for(rows, columns or rows)
+    sides = [rows, columns or rows]
+    for _, kernel, stride in layers:
+        sides = [(side - kernel) // stride + 1 for side in sides]
+    assert min(sides) >= 1
+    assert (layers == ((32, 8, 4), (64, 4, 2), (64, 3, 1))) == (rows >= 36)
+
+
+def test_small_images_have_kernels_of_their_size() -> None:
+    for side, kernels, flat in ((32, [4, 4, 3], 16), (16, [3, 3, 3], 16), (7, [2, 2, 2], 16)):
+        body = ImageBody((3, side, side), (5,), source())
+        assert [layer.kernel_size[0] for layer in body.convolutions] == kernels
+        assert body.dense[0].in_features == 64 * flat
+        seen = body(torch.full((2, 3, side, side), 255, dtype=torch.uint8))
+        assert seen.shape == (2, 5)
 
 
 CONTINUOUS = TaskSpec(2, (1, 36, 36), torch.uint8, Continuous((-1.0,) * 3, (1.0,) * 3))

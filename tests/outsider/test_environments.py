@@ -261,7 +261,7 @@ class Forgetful(VectorEnv):
 
 
 def test_a_vector_must_give_the_last_observation() -> None:
-    task = VectorTask("gym/<Forgetful>", Forgetful(), CPU)
+    task = VectorTask("gym/<Forgetful>", Forgetful(), CPU, EnvironmentConfig(num_envs=2))
     task.reset(0)
     with pytest.raises(UsageError, match="put it into info under final_obs"):
         task.step(torch.zeros(2, dtype=torch.int64))

@@ -20,6 +20,13 @@ def test_vectors_of_gymnasium_are_normalised_and_nothing_else_is() -> None:
     }
 
 
+def test_what_is_not_known_to_be_images_has_atari_networks_for_them() -> None:
+    for explore in ("none", "rle", "rnd"):
+        atari = preset_config("atari/Pong", explore).network.embedding
+        for task in ("gym/CarRacing-v3", "envpool/CoinrunHard-v0"):
+            assert preset_config(task, explore).network.embedding == atari
+
+
 def test_the_features_see_a_velocity_as_well_as_a_position() -> None:
     """MountainCar's velocities are a tenth of its positions' spread; φ sees both on one scale."""
     trainer = Trainer(

@@ -100,6 +100,55 @@ class Unrepeatable(Counting):
         return np.array([random.SystemRandom().random(), self.steps], np.float32)
 
 
+class Filming(Counting):
+    """Counting, in pictures: red is the episode, green the step, blue goes from left to right.
+
+    `layout` is HWC, CHW, or HW, which shows the step alone.
+    """
+
+    def __init__(
+        self,
+        size: tuple[int, int] = (5, 6),
+        layout: str = "HWC",
+        ending: tuple[bool, bool] = (True, False),
+    ) -> None:
+        super().__init__(tuple(ending))
+        self.size, self.layout = tuple(size), layout
+        shape = {"HWC": (*self.size, 3), "CHW": (3, *self.size), "HW": self.size}[layout]
+        self.observation_space = spaces.Box(0, 255, shape, np.uint8)
+
+    def observe(self) -> Any:
+        picture = np.zeros((*self.size, 3), np.uint8)
+        picture[..., 0] = self.episode % 256
+        picture[..., 1] = self.steps
+        picture[..., 2] = np.arange(self.size[1])
+        if self.layout == "HW":
+            return picture[..., 1].copy()
+        return picture if self.layout == "HWC" else np.moveaxis(picture, -1, 0).copy()
+
+
+class Saying(Counting):
+    """Counting, beside a sentence and a small picture."""
+
+    def __init__(self, side: int = 7) -> None:
+        super().__init__()
+        self.observation_space = spaces.Dict(
+            {
+                "counts": spaces.Box(-9999.0, 9999.0, (2,)),
+                "mission": spaces.Text(20),
+                "view": spaces.Box(0, 255, (side, side, 3), np.uint8),
+            }
+        )
+        self.side = side
+
+    def observe(self) -> Any:
+        return {
+            "counts": super().observe(),
+            "mission": "count",
+            "view": np.full((self.side, self.side, 3), self.steps, np.uint8),
+        }
+
+
 class NeedsPackage(Counting):
     """Cannot be built, and says as Gymnasium's own environments do what to install."""
 
@@ -163,12 +212,13 @@ def register() -> None:
     both = spaces.Dict({"place": box, "kind": spaces.Discrete(3)})
     wide = spaces.Dict({"place": spaces.Box(-9.0, 9.0, (2,)), "kind": spaces.Discrete(3)})
     place = np.array([0.25, -0.5], np.float32)
-    picture = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     environments: dict[str, tuple[Any, dict[str, Any]]] = {
         "Terminating": (Counting, {"ending": (True, False)}),
         "Truncating": (Counting, {"ending": (False, True)}),
         "EndingBothWays": (Counting, {"ending": (True, True)}),
         "Drifting": (Drifting, {}),
+        "Filming": (Filming, {}),
+        "Saying": (Saying, {}),
         "Unrepeatable": (Unrepeatable, {}),
         "Poisoned": (Poisoned, {}),
         "NeedsPackage": (NeedsPackage, {}),
@@ -199,17 +249,6 @@ def register() -> None:
         "ShowDiscrete": (
             Showing,
             {"observation_space": spaces.Discrete(4), "observation": np.int64(1)},
-        ),
-        "ShowPicture": (
-            Showing,
-            {
-                "observation_space": spaces.Box(0, 255, (2, 2, 3), np.uint8),
-                "observation": picture,
-            },
-        ),
-        "ShowSequence": (
-            Showing,
-            {"observation_space": spaces.Sequence(box), "observation": (place,)},
         ),
     }
     for name, (entry_point, settings) in environments.items():

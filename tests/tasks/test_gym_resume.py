@@ -35,19 +35,20 @@ def assert_same(first: Step, second: Step) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    ("env_id", "time_limit"),
+    ("env_id", "settings"),
     [
-        ("CartPole-v1", None),
-        ("Pendulum-v1", 6),
+        ("CartPole-v1", {}),
+        ("Pendulum-v1", {"time_limit": 6}),
         # These two are random in every step, not only when an episode begins.
-        ("FrozenLake-v1", None),
-        ("probe/Drifting-v0", None),
+        ("FrozenLake-v1", {}),
+        ("probe/Drifting-v0", {}),
+        ("probe/Filming-v0", {"frame_stack": 3}),
     ],
 )
 def test_goes_on_bit_for_bit_from_any_step(
-    env_id: str, time_limit: int | None, mode: str, tmp_path: Path
+    env_id: str, settings: dict[str, Any], mode: str, tmp_path: Path
 ) -> None:
-    task = make(env_id, time_limit=time_limit, autoreset=mode)
+    task = make(env_id, autoreset=mode, **settings)
     source = torch.Generator().manual_seed(0)
     actions = [random_actions(task.spec.action_space, NUM_ENVS, source) for _ in range(70)]
     first = task.reset(SEED)
@@ -59,7 +60,7 @@ def test_goes_on_bit_for_bit_from_any_step(
     assert any(bool((step.terminated | step.truncated).any()) for step in steps[:30])
     assert (mode == "next-step") == any(step.real is not None for step in steps[:30])
     for number in range(40):
-        restored = make(env_id, time_limit=time_limit, autoreset=mode)
+        restored = make(env_id, autoreset=mode, **settings)
         restored.load_state_dict(load_state(tmp_path / f"{number}.safetensors"))
         for action, expected in zip(actions[number:], steps[number : number + 25], strict=False):
             assert_same(expected, restored.step(action))

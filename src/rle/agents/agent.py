@@ -94,7 +94,8 @@ class Agent:
         """Choose an action, as the environment takes it, for one observation or a batch.
 
         Args:
-            observation: as the environment gives it, `[...]` or `[N, ...]`; an array or a tensor.
+            observation: as the environment gives it, `[...]` or `[N, ...]`; an array or a tensor. Of
+                images that were stacked in training, the last ones: `[frame_stack, ...]`.
             z: what the agent is to follow, `[d]` or `[N, d]`. None draws one for each observation. A
                 fresh z at every step makes no trajectory: draw one with `sample_latents` and keep it
                 for as long as it is to be followed.
@@ -194,7 +195,8 @@ class Agent:
 
     def _batch_of(self, observation: Tensor) -> tuple[Tensor, bool]:
         """Observations `[N, ...]` of the kind the networks take, and whether there was but one."""
-        shape = self.spec.observation_shape
+        view = self.spec.image
+        shape = self.spec.observation_shape if view is None else view.given_shape
         single = observation.shape == shape
         require(
             single or observation.shape[1:] == shape,
@@ -202,6 +204,8 @@ class Agent:
             f"or several of the shape (N, {', '.join(map(str, shape))}).",
         )
         observation = observation[None] if single else observation
+        if view is not None:
+            observation = view.observations(observation)
         return observation.to(self.device, self.spec.observation_dtype), single
 
     def _latents_for(self, z: Any, count: int, source: torch.Generator) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rle.tasks.base import ActionSpace, Continuous, Discrete, MultiDiscrete, TaskSpec
+from rle.tasks.images import ImageView
 
 _DTYPES = {"float32": torch.float32, "uint8": torch.uint8}
 
@@ -21,6 +22,7 @@ def spec_to_dict(spec: TaskSpec, as_is: Tensor | None) -> dict[str, Any]:
         "observation_dtype": str(spec.observation_dtype).removeprefix("torch."),
         "actions": dataclasses.asdict(spec.action_space),
         "stacked_frames": spec.stacked_frames,
+        "image": None if spec.image is None else dataclasses.asdict(spec.image),
         "as_is": None if as_is is None else as_is.tolist(),
     }
 
@@ -33,6 +35,7 @@ def spec_from_dict(values: Mapping[str, Any], num_envs: int) -> tuple[TaskSpec, 
         _DTYPES[values["observation_dtype"]],
         _action_space(values["actions"]),
         values["stacked_frames"],
+        _view(values.get("image")),
     )
     as_is = values["as_is"]
     return spec, None if as_is is None else torch.tensor(as_is, dtype=torch.bool)
@@ -46,3 +49,11 @@ def _action_space(values: Mapping[str, Any]) -> ActionSpace:
     if "n" in fields:
         return Discrete(**fields)
     return MultiDiscrete(**fields) if "sizes" in fields else Continuous(**fields)
+
+
+def _view(values: Mapping[str, Any] | None) -> ImageView | None:
+    if values is None:
+        return None
+    # JSON has lists where settings have tuples.
+    known: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return ImageView(**known)

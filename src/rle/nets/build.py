@@ -6,9 +6,8 @@ import torch
 from torch import nn
 
 from rle.config import NetworkConfig, Precision
-from rle.errors import UsageError
 from rle.nets.actor_critic import ActorCritic, VectorActorCritic
-from rle.nets.images import SMALLEST_IMAGE, ImageActorCritic
+from rle.nets.images import ImageActorCritic
 from rle.nets.layers import LinearFactory
 from rle.tasks.base import TaskSpec
 
@@ -25,10 +24,4 @@ def make_actor_critic(
     """Policy and value networks for vectors or for images."""
     if not spec.is_image:
         return VectorActorCritic(spec, config, latent_inputs, streams, generator, linear)
-    if min(spec.observation_shape[1:]) < SMALLEST_IMAGE:
-        rows, columns = spec.observation_shape[1:]
-        raise UsageError(
-            f"the networks for images need at least {SMALLEST_IMAGE} x {SMALLEST_IMAGE} pixels; this "
-            f"task shows {rows} x {columns}."
-        )
     return ImageActorCritic(spec, config, latent_inputs, streams, generator, linear, precision)

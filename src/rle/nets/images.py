@@ -19,10 +19,23 @@ from rle.tasks.base import TaskSpec
 
 CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 """Channels, kernel and stride of each layer (Mnih et al. 2015)."""
+FOR_SMALLER = (
+    (18, ((32, 4, 2), (64, 4, 2), (64, 3, 1))),
+    (9, ((32, 3, 1), (64, 3, 2), (64, 3, 1))),
+    (4, ((32, 2, 1), (64, 2, 1), (64, 2, 1))),
+    (1, ((32, 1, 1), (64, 1, 1), (64, 1, 1))),
+)
+"""The same for images with too few rows or columns for `CONVOLUTIONS`, from so many on."""
 SMALLEST_IMAGE = 36
-"""Rows and columns that leave something for the last convolution."""
+"""Rows and columns that leave something for the last of `CONVOLUTIONS`."""
 UNIT_SCALE = 1 / 255
 """Bytes to numbers from 0 to 1."""
+
+
+def convolutions_for(rows: int, columns: int) -> tuple[tuple[int, int, int], ...]:
+    """Channels, kernel and stride of layers that leave something of such an image."""
+    sizes = ((SMALLEST_IMAGE, CONVOLUTIONS), *FOR_SMALLER)
+    return next(layers for smallest, layers in sizes if min(rows, columns) >= smallest)
 
 
 class ImageBody(nn.Module):
@@ -41,11 +54,12 @@ class ImageBody(nn.Module):
         activation: Callable[[Tensor], Tensor] = functional.relu,
     ) -> None:
         super().__init__()
-        channels = (shape[0], *(layer[0] for layer in CONVOLUTIONS))
+        layers = convolutions_for(*shape[1:])
+        channels = (shape[0], *(layer[0] for layer in layers))
         self.convolutions = nn.ModuleList(
             initialise(nn.Conv2d(before, after, kernel, stride), HIDDEN_GAIN, generator)
             for (before, after), (_, kernel, stride) in zip(
-                itertools.pairwise(channels), CONVOLUTIONS, strict=True
+                itertools.pairwise(channels), layers, strict=True
             )
         )
         self._scale = scale

@@ -76,6 +76,8 @@ OTHER_PPO: Settings = {
     **FOURROOM_PPO,
     "environment.time_limit": None,
     "total_steps": 500_000,
+    # Where a task shows images: Atari's.
+    "network.embedding": (256, 448),
     # Rewards of any size; all methods learn from the same.
     "learner.scale_reward": True,
 }

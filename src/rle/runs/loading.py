@@ -37,7 +37,7 @@ def load(
     place = resolve_device(config.machine.device if device is None else device)
     spec, as_is = _spec_of(run, config)
     normaliser = None
-    if config.environment.normalise_observations:
+    if config.environment.normalise_observations and not spec.is_image:
         clip = config.environment.observation_clip
         normaliser = ObservationNormaliser(spec.observation_shape, clip, place, as_is)
     agent = Agent(config, spec, place, normaliser)

@@ -69,8 +69,9 @@ def _environment(config: RunConfig) -> VecEnv:
         return environment
     return VecNormalize(
         environment,
-        # What is encoded as zeros and ones is left as it is, as by ours.
-        norm_obs=isinstance(environment.observation_space, spaces.Box),
+        # What is encoded as zeros and ones is left as it is, as by ours, and so are images.
+        norm_obs=isinstance(environment.observation_space, spaces.Box)
+        and len(environment.observation_space.shape) != 3,
         norm_reward=config.learner.scale_reward,
         clip_obs=config.environment.observation_clip,
         clip_reward=config.learner.reward_clip or np.inf,

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from rle.errors import UsageError
+from rle.tasks.images import ImageView
 
 State = dict[str, Any]
 """A tree of tensors, numbers, strings, lists and dictionaries: what a checkpoint can hold."""
@@ -118,6 +119,8 @@ class TaskSpec:
     action_space: ActionSpace
     stacked_frames: int = 1
     """How many frames an image observation shows, one after the other along its channels."""
+    image: ImageView | None = None
+    """How images become observations, where an environment shows them in another way."""
 
     @property
     def is_image(self) -> bool:

@@ -77,7 +77,7 @@ def handed_over(env: Any, name: str, config: EnvironmentConfig, device: torch.de
         task = env
     elif isinstance(env, VectorEnv):
         require_single_settings_unused(name, config)
-        task = VectorTask(name, env, device)
+        task = VectorTask(name, env, device, config)
     else:
         task = task_made_by(env, name, config, device)
-    return as_shown(task, name, config, device)
+    return as_shown(task, config, device)

@@ -6,7 +6,6 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import rle.tasks.suites  # noqa: F401  makes them known
-from rle.checks import require
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.modules import installed, load_all_installed, load_installed, load_named
@@ -99,18 +98,13 @@ def make_task(
     suite, name = suite_of(task)
     suite.check_name(name)
     engine = suite.build(Wanted(name, config, device, engine_threads, pictures))
-    return as_shown(engine, task, config, device)
+    return as_shown(engine, config, device)
 
 
-def as_shown(task: Task, name: str, config: EnvironmentConfig, device: torch.device) -> Task:
-    """`task` with its observations normalised, if `config` says so."""
-    if not config.normalise_observations:
+def as_shown(task: Task, config: EnvironmentConfig, device: torch.device) -> Task:
+    """`task` with its observations normalised, if they are vectors and `config` says so."""
+    if not config.normalise_observations or task.spec.is_image:
         return task
     from rle.tasks.normalise import NormalisedTask
 
-    require(
-        not task.spec.is_image,
-        f"normalise-observations is for vectors, and {name} shows images, scaled to [0, 1] "
-        "anyway: leave it out.",
-    )
     return NormalisedTask(task, config.observation_clip, device)

@@ -69,7 +69,8 @@ class Suite:
     from, by dotted names. A strategy's settings count where it is used."""
     takes: Callable[[str], Collection[str]] = _nothing
     """Which settings the task takes of those that most tasks do not: `autoreset`, `env_kwargs`,
-    `wrappers`, `full_action_space`, `television`, `engine_threads`."""
+    `wrappers`, `frame_stack`, `grayscale`, `resize`, `full_action_space`, `television`,
+    `engine_threads`."""
     images: bool | None = None
     """Whether its tasks show images; None: that is only seen once one is built."""
     continuous: bool | None = None

@@ -14,6 +14,7 @@ from rle.tasks.atari import FRAME_SKIP, OPTIONS, STACK, STEP_LIMIT
 from rle.tasks.base import Picture, Step
 from rle.tasks.envpool import SEED_RANGE, load_envpool
 from rle.tasks.film.stage import Filmed
+from rle.tasks.images import area_weights
 from rle.tasks.suites.atari import check_game
 
 NOTHING, FIRE = 0, 1
@@ -143,12 +144,3 @@ def seen_by_agent(pictures: list[Picture]) -> npt.NDArray[np.uint8]:
     grey = np.max([np.rint(picture @ LUMINANCE) for picture in pictures], axis=0)
     rows, columns = (area_weights(size, 84) for size in grey.shape)
     return np.rint(rows @ grey @ columns.T).astype(np.uint8)
-
-
-def area_weights(size: int, smaller: int) -> npt.NDArray[np.float64]:
-    """`[smaller, size]`: the share of each old pixel in each new one."""
-    edges = np.arange(smaller + 1) * size / smaller
-    pixels = np.arange(size)
-    overlap = np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels)
-    weights: npt.NDArray[np.float64] = overlap.clip(min=0) * smaller / size
-    return weights

@@ -15,6 +15,7 @@ from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.modules import load_named
 from rle.tasks.gym.names import missing_package, one_line
+from rle.tasks.gym.parts import Parts, PartsOnly, is_image, parts_of
 from rle.tasks.gym.rewind import Rewindable
 
 Environment = gymnasium.Env[Any, Any]
@@ -113,10 +114,10 @@ def _explained(task: str, config: EnvironmentConfig) -> Iterator[None]:
 
 
 def _prepared(environment: Environment, task: str, config: EnvironmentConfig) -> Rewindable:
-    """An environment as tasks step it: in the user's wrappers, flattened, rewindable."""
+    """An environment as tasks step it: in the user's wrappers, a vector or an image, rewindable."""
     for name in config.wrappers:
         environment = _wrapped(environment, name)
-    return Rewindable(_flattened(task, environment))
+    return Rewindable(_fitted(task, environment))
 
 
 def _wrapped(environment: Environment, name: str) -> Environment:
@@ -136,30 +137,24 @@ def _wrapped(environment: Environment, name: str) -> Environment:
     return wrapped
 
 
-def require_flat(task: str, space: spaces.Space[Any]) -> None:
-    """Raise `UsageError` unless observations in `space` can be made one vector."""
-    try:
-        supported = isinstance(spaces.flatten_space(space), spaces.Box)
-    except NotImplementedError:
-        supported = False
-    if not supported:
-        raise UsageError(
-            f"{task} has observations in {one_line(space)}, which do not fit one vector: "
-            f"Box observations are supported, and Discrete, Dict and Tuple ones are flattened."
-        )
-
-
-def _flattened(task: str, environment: Environment) -> Environment:
+def _fitted(task: str, environment: Environment) -> Environment:
     space = environment.observation_space
-    if isinstance(space, spaces.Box) and len(space.shape) == 1:
+    if is_image(space) or (isinstance(space, spaces.Box) and len(space.shape) == 1):
         return environment
-    require_flat(task, space)
-    return gymnasium.wrappers.FlattenObservation(environment)
+    return PartsOnly(environment, parts_of(task, space))
+
+
+def parts_shown(environment: Rewindable) -> Parts | None:
+    """What is shown of observations as the environment's author wrote them; None: all, unchanged."""
+    inner = environment.env
+    return inner.parts if isinstance(inner, PartsOnly) else None
 
 
 def unflattened(environment: Rewindable) -> spaces.Space[Any]:
-    """The observation space as the environment's author wrote it."""
+    """The space of what is shown, before it was flattened here or by a wrapper of the user's."""
     inner = environment.env
+    if isinstance(inner, PartsOnly):
+        return inner.parts.space
     if isinstance(inner, gymnasium.wrappers.FlattenObservation):
         inner = inner.env
     return inner.observation_space

@@ -58,7 +58,10 @@ class Rewindable(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.unwrapped.np_random.bit_generator.state = json.loads(state)
 
     def _flat_observation(self) -> Tensor:
-        return torch.from_numpy(np.array(self._observation, dtype=np.float64))
+        """As numbers without loss; images as the bytes that they are."""
+        seen = np.asarray(self._observation)
+        image = seen.dtype == np.uint8 and seen.ndim > 1
+        return torch.from_numpy(np.array(seen, dtype=np.uint8 if image else np.float64))
 
     def state_dict(self) -> State:
         """Say how the episode began, and its actions `[steps, ...]` since."""

@@ -13,8 +13,16 @@ from gymnasium.vector import SyncVectorEnv, VectorEnv
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.tasks.base import Picture, State, Task
-from rle.tasks.gym.making import Maker, call, unflattened, vector_by_id, vector_of_made
+from rle.tasks.gym.making import (
+    Maker,
+    call,
+    parts_shown,
+    unflattened,
+    vector_by_id,
+    vector_of_made,
+)
 from rle.tasks.gym.names import check_gym_id, function_of, missing_package
+from rle.tasks.gym.parts import tell_of_losses
 from rle.tasks.gym.rewind import Rewindable
 from rle.tasks.gym.vector import VectorTask, require_single_settings_unused
 from rle.tasks.spaces import fit_as_it_is
@@ -44,7 +52,7 @@ def task_made_by(
         vector = vector_of_made(first, make, name, config, pictures)
         return GymTask(name.removeprefix("gym/"), config, device, vector=vector)
     require_single_settings_unused(name, config)
-    return VectorTask(name, first, device)
+    return VectorTask(name, first, device, config)
 
 
 class GymTask(VectorTask):
@@ -64,8 +72,12 @@ class GymTask(VectorTask):
         if vector is None:
             check_gym_id(env_id)
             vector = vector_by_id(env_id, config, pictures)
-        super().__init__(f"gym/{env_id}", vector, device)
-        self.as_is = self._bool(fit_as_it_is(unflattened(self._environments[0])))
+        super().__init__(f"gym/{env_id}", vector, device, config)
+        parts = parts_shown(self._environments[0])
+        if parts is not None:
+            tell_of_losses(self._name, parts)
+        if not self.spec.is_image:
+            self.as_is = self._bool(fit_as_it_is(unflattened(self._environments[0])))
 
     @property
     def _environments(self) -> list[Rewindable]:
@@ -75,6 +87,7 @@ class GymTask(VectorTask):
         return {
             "environments": [environment.state_dict() for environment in self._environments],
             "no_transition": torch.from_numpy(self._no_transition.copy()),
+            **self._showing.state_dict(),
         }
 
     def load_state_dict(self, state: State) -> None:
@@ -82,6 +95,7 @@ class GymTask(VectorTask):
         exact = np.array(
             [env.load_state_dict(s) for env, s in zip(self._environments, saved, strict=True)]
         )
+        self._showing.load_state_dict(state)
         pending = np.array([environment.ended for environment in self._environments])
         # Gymnasium has no public way to say that an environment waits for its reset.
         self._vector._autoreset_envs = pending & self._next_step

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import iterate
 from torch import Tensor
 
 from rle.checks import require
@@ -18,7 +17,8 @@ from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.randomness import derive_seed
 from rle.tasks.base import Picture, State, Step, Task, TaskSpec, playable
-from rle.tasks.gym.making import require_flat
+from rle.tasks.gym.parts import parts_of, tell_of_losses, view_of
+from rle.tasks.gym.showing import Showing, ShowingImages, ShowingVectors
 from rle.tasks.spaces import action_space_of, fit_as_it_is
 
 SEED_RANGE = 2**31
@@ -28,28 +28,41 @@ SEED_RANGE = 2**31
 class VectorTask(Task):
     """A vector environment of the user's, stepped as it is.
 
-    Observations are float32 vectors `[N, size]`: dictionaries, tuples, discrete observations and
-    arrays of several dimensions are flattened. Actions are int64 `[N]` or `[N, size]`, or float32
-    `[N, size]`; the latter are clipped to the environment's bounds here, unseen by the learner.
+    Observations are float32 vectors `[N, size]`, into which dictionaries, tuples, discrete observations
+    and arrays of several dimensions are flattened; or bytes `[N, C, H, W]`, if it shows images.
+    Actions are int64 `[N]` or `[N, size]`, or float32 `[N, size]`; the latter are clipped to the
+    environment's bounds here, unseen by the learner.
     """
 
     def __init__(
-        self, name: str, vector: VectorEnv[Any, Any, Any], device: str | torch.device
+        self,
+        name: str,
+        vector: VectorEnv[Any, Any, Any],
+        device: str | torch.device,
+        config: EnvironmentConfig,
     ) -> None:
         self._name = name
         self._device = torch.device(device)
         self._vector = vector
-        self._space: spaces.Space[Any] = vector.single_observation_space
-        require_flat(name, self._space)
+        parts = parts_of(name, vector.single_observation_space)
+        tell_of_losses(name, parts)
+        view = view_of(name, parts.space, config) if parts.is_image else None
+        self._showing: Showing
+        if view is not None:
+            self._showing = ShowingImages(parts, view, vector.num_envs)
+        else:
+            self._showing = ShowingVectors(parts, vector)
+            self.as_is = self._bool(fit_as_it_is(parts.space))
         self._next_step = _autoreset(name, vector) is AutoresetMode.NEXT_STEP
         self.steps_per_second = float((vector.metadata or {}).get("render_fps") or 15)
         self.spec = TaskSpec(
             vector.num_envs,
-            (spaces.flatdim(self._space),),
-            torch.float32,
+            self._showing.shape,
+            self._showing.dtype,
             action_space_of(name, vector.single_action_space),
+            1 if view is None else view.frame_stack,
+            view,
         )
-        self.as_is = self._bool(fit_as_it_is(self._space))
         self._no_transition = np.zeros(vector.num_envs, dtype=np.bool_)
         """bool `[N]`: entries of the coming call that are not transitions."""
         self._seed = 0
@@ -62,7 +75,7 @@ class VectorTask(Task):
     def _begin(self, seed: int) -> Tensor:
         self._no_transition = np.zeros_like(self._no_transition)
         observation, _ = self._vector.reset(seed=seed % SEED_RANGE)
-        return self._rows(observation)
+        return self._showing.begin(observation).to(self._device)
 
     def step(self, action: Tensor) -> Step:
         outcome = self._vector.step(playable(self.spec.action_space, action))
@@ -74,16 +87,13 @@ class VectorTask(Task):
         # In next-step mode the call after an episode's end ignores its action and only resets. What
         # it acts on is the last observation, so that the true next observation is in its place too.
         self._no_transition = ended if self._next_step else np.zeros_like(ended)
-        observation = next_observation = self._rows(observed)
-        if not self._next_step and ended.any():
-            require(
-                "final_obs" in info,
-                f"{self._name} resets in the same step and does not give the last observation of an "
-                "episode: put it into info under final_obs, as Gymnasium does.",
-            )
+        lasts = {} if self._next_step else self._last_observations(ended, info)
+        begun = skipped if self._next_step else skipped | ended
+        observation = next_observation = self._showing.after(observed, begun).to(self._device)
+        if lasts:
             next_observation = observation.clone()
-            for index in np.flatnonzero(ended).tolist():
-                next_observation[index] = self._row(_entry(info["final_obs"], index))
+            for index, last in lasts.items():
+                next_observation[index] = last
         real = None
         if skipped.any():
             real = torch.from_numpy(~skipped).to(self._device)
@@ -100,19 +110,21 @@ class VectorTask(Task):
             real,
         )
 
-    def _rows(self, observed: Any) -> Tensor:
-        """What all environments show, float32 `[N, size]`."""
-        if isinstance(self._space, spaces.Box):
-            return self._float(observed).reshape(self.spec.num_envs, -1)
-        rows = iterate(self._vector.observation_space, observed)
-        return torch.stack([self._row(row) for row in rows])
+    def _last_observations(
+        self, ended: npt.NDArray[np.bool_], info: Mapping[str, Any]
+    ) -> dict[int, Tensor]:
+        """What the environments that ended showed last, where they have been reset since."""
+        require(
+            not ended.any() or "final_obs" in info,
+            f"{self._name} resets in the same step and does not give the last observation of an "
+            "episode: put it into info under final_obs, as Gymnasium does.",
+        )
+        return {
+            index: self._showing.last(_entry(info["final_obs"], index), index)
+            for index in np.flatnonzero(ended).tolist()
+        }
 
-    def _row(self, observed: Any) -> Tensor:
-        """What one environment shows, float32 `[size]`."""
-        return self._float(spaces.flatten(self._space, observed))
-
-    def _float(self, values: Any) -> Tensor:
-        # A copy in any case: the vector environment writes over its arrays.
+    def _float(self, values: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.array(values, dtype=np.float32)).to(self._device)
 
     def _bool(self, values: npt.NDArray[Any]) -> Tensor:

@@ -42,14 +42,21 @@ SUITE = register(
     Suite(
         name="gym",
         tasks={
-            "<id>": "any Gymnasium environment with Box (or Dict) observations, e.g. gym/CartPole-v1",
+            "<id>": "any Gymnasium environment, e.g. gym/CartPole-v1 (docs/tasks.md: which spaces)",
             "<module>:<id>": "the same, registered by a module of yours",
             "<module>:<function>": "the same, made by a function of yours",
         },
         build=_build,
         names=_names,
         check=_check,
-        takes=lambda name: ("autoreset", "env_kwargs", "wrappers"),
+        takes=lambda name: (
+            "autoreset",
+            "env_kwargs",
+            "wrappers",
+            "frame_stack",
+            "grayscale",
+            "resize",
+        ),
         gymnasium_id=_gymnasium_id,
     )
 )
