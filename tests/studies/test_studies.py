@@ -198,7 +198,7 @@ def test_other_settings_in_the_folder_are_refused(tmp_path: Path) -> None:
 
 def test_a_killed_worker_is_resumed(tmp_path: Path) -> None:
     """One of the workers is killed in the middle; the study still finishes every run."""
-    runs = tiny(2, total_steps=128 * 400, checkpoint_every=128 * 20)
+    runs = tiny(2, total_steps=128 * 100, checkpoint_every=128 * 10)
     script = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
@@ -206,7 +206,7 @@ from pathlib import Path
 from rle.studies import run_all
 from tests.studies.test_studies import tiny
 if __name__ == "__main__":
-    runs = tiny(2, total_steps=128 * 400, checkpoint_every=128 * 20)
+    runs = tiny(2, total_steps=128 * 100, checkpoint_every=128 * 10)
     result = run_all(runs, Path({str(tmp_path / "study")!r}), workers=2, quiet=True)
     print(len(result.finished), len(result.failed))
 """
