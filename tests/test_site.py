@@ -30,9 +30,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_reference_has_every_public_name(package: str, site: Path) -> None:
     page = site / "reference" / f"{package.rpartition('.')[2]}.html"
-    there = set(re.findall(rf'id="{re.escape(package)}\.(\w+)"', page.read_text()))
-    modules = {"core", "explore", "report", "studies", "tasks"} if package == "rle" else set()
-    assert set(importlib.import_module(package).__all__) - there <= modules
+    # A function may be named like the module it is in, as `rle.report.report`.
+    names = rf'id="{re.escape(package)}\.(\w+)(?:\.\1)?"'
+    there = set(re.findall(names, page.read_text()))
+    # Packages have pages of their own.
+    packages = {"core", "explore", "studies", "tasks"} if package == "rle" else set()
+    assert set(importlib.import_module(package).__all__) - there == packages
 
 
 def test_a_link_to_a_line_leads_to_that_line(site: Path) -> None:

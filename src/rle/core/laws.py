@@ -30,6 +30,7 @@ def normal(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
 
 
 LAWS: dict[str, Law] = {"sphere": sphere, "uniform": uniform, "normal": normal}
+"""The laws that have a name."""
 
 
 def check_law(law: Law, dimension: int, name: str) -> None:

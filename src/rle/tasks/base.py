@@ -43,6 +43,7 @@ class Continuous:
 
 
 ActionSpace = Discrete | Continuous
+"""What an agent may do at each step."""
 
 
 def random_actions(space: ActionSpace, num_envs: int, generator: torch.Generator) -> Tensor:
