@@ -215,7 +215,7 @@ if __name__ == "__main__":
     process = subprocess.Popen([sys.executable, str(path)], stdout=subprocess.PIPE, text=True)
     _wait_for(lambda: list(tmp_path.glob("study/rle/*/checkpoints/*.safetensors")))
     os.kill(_workers_of(process.pid)[0], signal.SIGKILL)
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=300)
     assert output.strip() == "2 0"
     for folder, config in runs.items():
         finished = json.loads((tmp_path / "study" / folder / "finished.json").read_text())
@@ -237,7 +237,7 @@ def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     )
     _wait_for(lambda: [p for p in tmp_path.glob("study/*/*/*/metrics.jsonl") if p.stat().st_size])
     os.killpg(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=300)
     assert process.returncode == 130, error
     assert "Traceback" not in error
     assert list(tmp_path.glob("study/*/*/*/checkpoints/*.safetensors"))
@@ -270,7 +270,7 @@ def test_unknown_study() -> None:
         study("demoo")
 
 
-def _wait_for(condition, seconds: float = 60.0) -> None:
+def _wait_for(condition, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
