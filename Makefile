@@ -33,7 +33,7 @@ types: setup ## mypy, strict
 	$(BIN)/mypy
 
 docs: setup ## the documentation, as pages in build/site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Tests run side by side, one core each: PyTorch must not take all cores in each of them.
 tests: setup ## every test that is not marked slow
