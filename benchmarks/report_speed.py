@@ -28,7 +28,7 @@ ENVIRONMENTS, ROLLOUT, ITERATIONS, WINDOW = 128, 128, 2441, 128
 STEPS = ENVIRONMENTS * ROLLOUT * ITERATIONS
 MEASURED = (
     "bonus_rle_mean",
-    "bonus_rle_deviation",
+    "bonus_rle_std",
     "bonus_rle_min",
     "bonus_rle_max",
     "advantage_share_task",

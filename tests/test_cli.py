@@ -72,6 +72,20 @@ def test_eval(run: Path, capsys: pytest.CaptureFixture) -> None:
     assert len(json.loads((run / "eval.json").read_text())["scores"]) == 5
 
 
+def test_earlier_evaluations_are_kept(run: Path) -> None:
+    latest = run / "eval.json"
+    results = []
+    for episodes in ("2", "3", "3", "4"):
+        assert main(["eval", str(run), "--episodes", episodes]) == 0
+        results.append(latest.read_bytes())
+    kept = sorted(path.name for path in run.glob("eval*") if path != latest)
+    # Another test may have evaluated the run before these.
+    texts = [(run / name).read_bytes() for name in kept]
+    assert texts[-2:] == [results[0], results[1]]
+    assert results[1] == results[2]
+    assert len(json.loads(latest.read_text())["scores"]) == 4
+
+
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
@@ -189,7 +203,7 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("train CartPole-v1", "did you mean 'gym/CartPole-v1'?"),
         ("train Alien", "did you mean 'atari/Alien'?"),
         ("train Ant", "did you mean 'control/Ant'?"),
-        ("train fourroom --rle.law mine:corners", "there is no module 'mine' in "),
+        ("train fourroom --rle.distribution mine:corners", "there is no module 'mine' in "),
         ("eval /no/such/run --episode 3", "did you mean '--episodes'?"),
         ("train fourroom --explore none --rle.dimension 2", "does not use"),
         ("train fourroom --device cuda:9", "not available"),
@@ -250,6 +264,7 @@ def test_a_damaged_configuration_is_one_sentence(
         ["train", "fourroom", "--learning-rat", "1"],
         ["train", "fourroom", "--learning-rate", "fast"],
         ["train", "fourroom", "--epochs", "0"],
+        ["train", "fourroom", "--init-from", "no-such-run@512"],
         ["study", "nothing-like-it"],
         ["resume", "no-such-run"],
         ["eval", "no-such-run"],

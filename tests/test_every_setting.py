@@ -156,7 +156,7 @@ CASES: dict[str, Case] = {
     "network.latent_encoder": Case((4, 2)),
     "network.policy_latent_scale": Case(0.5),
     "network.value_backbone": Case(1),
-    "network.initial_action_deviation": Case(0.5, tiny("gym/Pendulum-v1", "none")),
+    "network.initial_action_std": Case(0.5, tiny("gym/Pendulum-v1", "none")),
     "network.embedding": Case((8, 6), GAME),
     "machine.precision": Case("bfloat16", GAME),
     "learner.learning_rate": Case(0.01),
@@ -180,7 +180,7 @@ CASES: dict[str, Case] = {
     "learner.reward_clip": Case(0.5, POLE),
     "rle.coefficient": Case(0.2),
     "rle.dimension": Case(2),
-    "rle.law": Case("normal"),
+    "rle.distribution": Case("normal"),
     "rle.resample_every": Case(3),
     "rle.stagger": Case(True),
     "rle.discount": Case(0.5),
@@ -210,7 +210,7 @@ CASES: dict[str, Case] = {
     "rnd.warmup_rollouts": Case(2, ROOMS_RND),
     "rnd.scale_bonus": Case(False, ROOMS_RND),
     "rnd.value_coefficient": Case(2.0, ROOMS_RND),
-    "noisy.initial_deviation": Case(0.5, tiny("fourroom", "noisy")),
+    "noisy.initial_std": Case(0.5, tiny("fourroom", "noisy")),
     "white_noise.coefficient": Case(0.5, tiny("fourroom", "white-noise")),
 }
 

@@ -1,4 +1,4 @@
-"""The pages on agents and on callbacks, followed to the letter."""
+"""The pages on agents, on callbacks and on problems of one's own, followed to the letter."""
 
 from __future__ import annotations
 
@@ -56,3 +56,18 @@ def test_callbacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "csv_sink")
     rows = (again.path / "scores.csv").read_text().splitlines()
     assert rows == [f"{line['step']}," for line in again.metrics()]
+
+
+def test_my_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = train_config(
+        small_config("rle", "fourroom"), tmp_path / "runs" / "fourroom-rle-seed0", quiet=True
+    )
+    (followed,) = blocks("my-problem.md")
+    exec(followed, {})
+    # The last fifth of eight iterations is one of them.
+    line = run.metrics()[-1]
+    ratio = line["bonus_rle_mean"] / line["bonus_rle_std"]
+    assert capsys.readouterr().out == f"F is {ratio:+.2f} deviations above zero\n"

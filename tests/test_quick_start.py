@@ -37,6 +37,8 @@ SMALLER = {
     "train": ["--total-steps=256", "--num-envs=4", "--rollout-steps=32", "--compile=off"],
     "eval": ["--episodes", "2"],
 }
+FEWER = {"2000000": "512"}
+"""Steps to which a run goes on."""
 
 
 def rle_command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -65,8 +67,9 @@ def folder(tmp_path: Path) -> Path:
 def test_every_command_of_the_page_works(folder: Path) -> None:
     assert sorted(FILES) == ["mine.py", "mymaze.py"]
     verbs = [command[1] for command in COMMANDS]
-    assert verbs == ["train", "train", "resume", "eval", "report"]
+    assert verbs == ["train", "train", "resume", "eval", "report", "resume", "train"]
     for _, verb, *arguments in COMMANDS:
+        arguments = [FEWER.get(argument, argument) for argument in arguments]
         result = rle_command(folder, verb, *arguments, *SMALLER.get(verb, []))
         assert (result.returncode, result.stderr) == (0, ""), (verb, arguments)
     assert (folder / "runs" / "report" / "report.html").exists()
@@ -77,7 +80,7 @@ def test_a_module_that_is_not_there_names_the_folder(folder: Path) -> None:
     elsewhere.mkdir()
     for arguments in (
         ["train", "gym/mymaze:MyMaze-v0"],
-        ["train", "fourroom", "--rle.law", "mine:corners"],
+        ["train", "fourroom", "--rle.distribution", "mine:corners"],
     ):
         result = rle_command(elsewhere, *arguments)
         assert result.returncode == 2
@@ -91,7 +94,7 @@ def test_the_processes_of_a_study_look_there_too(
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.chdir(folder)
     search_working_folder()
-    config = small_config("rle", rle__law="mine:corners", total_steps=128)
+    config = small_config("rle", rle__distribution="mine:corners", total_steps=128)
     result = run_all({"run": config}, folder / "study", workers=1, quiet=True)
     assert result.finished == ("run",)
     assert (folder / "study" / "run" / CONFIG).exists()

@@ -1,8 +1,9 @@
 """Random Latent Exploration for deep reinforcement learning (Mahankali et al., ICML 2024).
 
 Every verb of the command `rle` is a function here: `train`, `resume`, `eval`, `study`,
-`report`, `list` and `bench`. Names and not verbs are the building blocks below them. The method alone,
-for agents of one's own, is `rle.core`.
+`report`, `list` and `bench`. `eval` and `list` are also called `evaluate` and `available`: so
+`from rle import *` has them, and leaves Python's own alone. Names and not verbs are the building blocks
+below them. The method alone, for agents of one's own, is `rle.core`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from rle.runs.callbacks import Callback
     from rle.runs.directory import RunDirectory
     from rle.runs.evaluate import evaluate
-    from rle.runs.evaluate import evaluate as eval
     from rle.runs.film import film
     from rle.runs.loading import load
     from rle.runs.train import resume, train, train_config
@@ -37,13 +37,12 @@ __all__ = [
     "RunConfig",
     "RunDirectory",
     "UsageError",
+    "available",
     "bench",
     "core",
-    "eval",
     "evaluate",
     "explore",
     "film",
-    "list",
     "load",
     "preset_config",
     "replace",
@@ -85,7 +84,7 @@ _find = lazy_names(
 register_with_gymnasium()
 
 
-def list(what: str) -> dict[str, str]:
+def available(what: str) -> dict[str, str]:
     """Names and descriptions of `tasks`, `strategies` or `studies`."""
     from rle.checks import nearest
     from rle.errors import UsageError
@@ -99,10 +98,16 @@ def list(what: str) -> dict[str, str]:
     return lists[what]()
 
 
+if TYPE_CHECKING:
+    eval, list = evaluate, available
+
+
 def __getattr__(name: str) -> Any:
     """Import what is used when it is used: `rle.core` needs PyTorch and nothing else."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("random-latent-exploration")
+    if name == "list":
+        return available
     return _find("evaluate" if name == "eval" else name)

@@ -16,7 +16,7 @@ from rle.checks import closest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.own import SOURCE, own_strategy
-from rle.settings import locate, shortest_name
+from rle.settings import in_present_words, locate, shortest_name
 
 
 class Parser(argparse.ArgumentParser):
@@ -97,6 +97,7 @@ def _normal_form(config: RunConfig, argument: str) -> str:
     if not argument.startswith("--") or argument == "--help":
         return _as_python_has_it(argument)
     name, equals, value = argument.partition("=")
+    (name,) = in_present_words({name: value})
     path = locate(config, name)
     require(path != ["task"], "the task comes without --task: rle train TASK.")
     return f"--{shortest_name(path)}{equals}{_as_python_has_it(value)}"

@@ -17,6 +17,7 @@ from rle.explore.registry import check_strategy_name
 from rle.modules import search_working_folder
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory, require_folder
+from rle.runs.origin import find_origin
 from rle.settings import changed
 from rle.studies.catalogue import find_study
 from rle.tasks.registry import check_task_name
@@ -37,6 +38,13 @@ def _train(arguments: Sequence[str]) -> None:
         help="paper, released or desktop; default: paper, and desktop on control/ tasks",
     )
     parser.add_argument("--out", type=Path, default=None, help="the run directory to create")
+    parser.add_argument(
+        "--init-from",
+        metavar="RUN[@STEP]",
+        default=None,
+        help="begin with the agent of another run, as it stood at a checkpoint (default: its latest): "
+        "networks, what its strategy has learned, statistics of observations; all else starts fresh",
+    )
     show_help = any(argument in ("-h", "--help") for argument in arguments)
     known, rest = parser.parse_known_args([a for a in arguments if a not in ("-h", "--help")])
     if known.task is None:
@@ -52,17 +60,26 @@ def _train(arguments: Sequence[str]) -> None:
         parser.print_help()
         rest = ["--help"]
     config = with_settings(default, rest)
-    run = rle.train_config(config, known.out, given=named(rest))
+    if known.init_from is not None:
+        find_origin(known.init_from)  # says what is wrong before PyTorch is imported
+    run = rle.train_config(config, known.out, given=named(rest), init_from=known.init_from)
     print(f"finished: {run.path}")
 
 
 def _resume(arguments: Sequence[str]) -> None:
-    """Go on with an interrupted run: rle resume RUN"""
+    """Go on with an interrupted run, or for longer: rle resume RUN [--total-steps N]"""
     parser = _parser("resume", "Go on with an interrupted run from its latest checkpoint.")
     parser.add_argument("run", type=Path)
+    parser.add_argument(
+        "--total-steps",
+        type=whole_number,
+        default=None,
+        help="go on to so many steps, finished or not; what then differs from a run that was so long "
+        "from the start is said",
+    )
     known = parser.parse_args(arguments)
     found = RunDirectory.open(known.run)
-    run = rle.resume(found.path)
+    run = rle.resume(found.path, total_steps=known.total_steps)
     print(f"finished: {run.path}")
 
 
@@ -75,6 +92,9 @@ def _eval(arguments: Sequence[str]) -> None:
     parser.add_argument("--greedy", action="store_true", help="take the most likely actions")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--video", type=Path, default=None, help="film the agent into this folder")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="let videos take the place of those in the folder"
+    )
     parser.add_argument("--clips", type=int, default=4, help="videos, each under another z")
     parser.add_argument("--seconds", type=float, default=30.0, help="of play, per video at most")
     known = parser.parse_args(arguments)
@@ -103,6 +123,7 @@ def _film(known: argparse.Namespace) -> None:
         step=known.step,
         greedy=known.greedy,
         seed=known.seed,
+        overwrite=known.overwrite,
     )
     for clip in films:
         print(f"{clip.path}: score {score_text(clip.score)}")

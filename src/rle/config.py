@@ -21,11 +21,11 @@ from rle.checks import (
     require_not_negative,
     require_positive,
 )
-from rle.modules import LAW_GROUP, installed, path_of
+from rle.modules import DISTRIBUTION_GROUP, installed, path_of
 from rle.values import Keywords
 
 Activation = Literal["tanh", "relu", "elu"]
-LatentLaw = Literal["sphere", "uniform", "normal"] | str
+DistributionName = Literal["sphere", "uniform", "normal"] | str
 Compile = Literal["auto", "on", "off"]
 Precision = Literal["auto", "float32", "bfloat16"]
 Preset = Literal["paper", "released", "desktop"]
@@ -137,7 +137,7 @@ class NetworkConfig:
     value_backbone: int = 0
     """Vectors only: how many value layers see the observation alone, before z joins; RLE's φ follows
     them. 0 lets z join the observation, and φ follow all layers."""
-    initial_action_deviation: float = 1.0
+    initial_action_std: float = 1.0
     """Continuous actions only: the standard deviation that the policy starts with."""
     embedding: tuple[int, ...] = (256, 448)
     """Images only: dense layers after the convolutions, shared by policy and value, each of which then
@@ -155,7 +155,7 @@ class NetworkConfig:
             "smaller value-backbone.",
         )
         require_positive("policy-latent-scale", self.policy_latent_scale)
-        require_positive("initial-action-deviation", self.initial_action_deviation)
+        require_positive("initial-action-std", self.initial_action_std)
         require_choice("activation", self.activation, ("tanh", "relu", "elu"))
 
 
@@ -218,8 +218,8 @@ class RLEConfig:
     """Weight of the bonus advantage; 0 leaves plain PPO."""
     dimension: int = 4
     """d, the size of z."""
-    law: LatentLaw = "sphere"
-    """Law of z: sphere, uniform ([-0.5, 0.5]^d), normal, or `module:function` of your own."""
+    distribution: DistributionName = "sphere"
+    """Distribution of z: sphere, uniform ([-0.5, 0.5]^d), normal, or `module:function` of your own."""
     resample_every: int = 128
     """S: steps after which an environment gets a new z (an episode's end also gives one)."""
     stagger: bool = False
@@ -275,7 +275,7 @@ class RLEConfig:
             self.condition or not self.condition_on_bonus,
             "rle.condition-on-bonus needs rle.condition: the bonus means nothing without its z.",
         )
-        for name in ("law", "feature_network"):
+        for name in ("distribution", "feature_network"):
             function: Any = getattr(self, name)
             if callable(function):
                 # Stored by name, so that config.json is complete and a resumed run finds it again.
@@ -286,9 +286,9 @@ class RLEConfig:
                     "def, outside of other functions.",
                 )
                 object.__setattr__(self, name, f"{function.__module__}:{known_as}")
-        if ":" not in self.law:
-            known = ("sphere", "uniform", "normal", *installed(LAW_GROUP))
-            require_choice("rle.law", self.law, known)
+        if ":" not in self.distribution:
+            known = ("sphere", "uniform", "normal", *installed(DISTRIBUTION_GROUP))
+            require_choice("rle.distribution", self.distribution, known)
 
 
 @dataclass(frozen=True)
@@ -330,11 +330,11 @@ class RNDConfig:
 class NoisyConfig:
     """NoisyNet: learned Gaussian noise on the last layers' weights."""
 
-    initial_deviation: float = 0.017
+    initial_std: float = 0.017
     """σ₀ of every weight and bias."""
 
     def __post_init__(self) -> None:
-        require_not_negative("noisy.initial-deviation", self.initial_deviation)
+        require_not_negative("noisy.initial-std", self.initial_std)
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 
 from rle.checks import nearest
 from rle.errors import UsageError
+from rle.renamed import RENAMED_GROUPS
 
 Kind = TypeVar("Kind")
 
-LAW_GROUP = "rle.laws"
+DISTRIBUTION_GROUP = "rle.distributions"
 FEATURE_GROUP = "rle.features"
-"""Groups of entry points in which installed packages name laws of z and feature networks of theirs."""
+"""Groups of entry points in which installed packages name their distributions of z and networks φ."""
 
 
 def search_working_folder() -> None:
@@ -96,7 +97,8 @@ def path_of(function: Callable[..., Any]) -> str | None:
 @cache
 def installed(group: str) -> dict[str, EntryPoint]:
     """What installed packages bring along, by name: their entry points of a group, not yet loaded."""
-    return {entry.name: entry for entry in entry_points(group=group)}
+    groups = [old for old, new in RENAMED_GROUPS.items() if new == group] + [group]
+    return {entry.name: entry for each in groups for entry in entry_points(group=each)}
 
 
 def load_installed(group: str, name: str, kind: type[Kind]) -> Kind:

@@ -13,6 +13,7 @@ from rle.checks import closest, require
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.own import SOURCE, own_strategy
+from rle.renamed import RENAMED, notice, other_spelling
 from rle.values import Keywords, fitting
 
 _BARE_SECTIONS = ("machine", "environment", "network", "learner")
@@ -29,7 +30,7 @@ def replace(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
     sections: dict[str, dict[str, Any]] = {}
     own: dict[str, dict[str, Any]] = {}
     top: dict[str, Any] = {}
-    for name, value in settings.items():
+    for name, value in in_present_words(settings).items():
         *section, key = locate(config, name)
         if section and section[0] == _OWN:
             own.setdefault(section[1], {})[name] = value
@@ -90,18 +91,52 @@ def locate(config: RunConfig, name: str) -> list[str]:
     """The path of a setting's name: [field], [section, field] or ["own", strategy, field].
 
     A name is spelled as on the command line (`--rle.resample-every`), as in tables
-    (`rle.resample_every`) or as in Python (`rle__resample_every`).
+    (`rle.resample_every`) or as in Python (`rle__resample_every`), in British or American.
     """
-    path = _path_of(name)
+    path = _path_of(_name_now(name))
     require(
         len(path) == 1 or getattr(config, path[0], path) is not None,
         f"{name!r} is a setting of a strategy that --explore {config.explore} does not use.",
     )
-    for place in (path, *([section, *path] for section in (*_BARE_SECTIONS, _OWN))):
-        if _is_there(config, place):
-            return place
+    for spelled in (path, [other_spelling(key) for key in path]):
+        for place in (spelled, *([section, *spelled] for section in (*_BARE_SECTIONS, _OWN))):
+            if _is_there(config, place):
+                return place
     # Looking for the nearest name takes long: only once there is something to complain about.
     raise UsageError(f"there is no setting {name!r}: {_suggestion(config, name)}")
+
+
+def in_present_words(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """`settings` by the names they have now, with a notice for each that has another one."""
+    present = {}
+    for name, value in settings.items():
+        now = _name_now(name)
+        require(
+            now == name or now not in settings,
+            f"{name!r} is now called {now!r}, and both are given: leave {name!r} out.",
+        )
+        if now != name:
+            notice(name, now)
+        present[now] = value
+    return present
+
+
+def _name_now(name: str) -> str:
+    """`name`, or what the setting is called now, spelled in the way of `name`."""
+    path = _path_of(name)
+    for place in (path, *([section, *path] for section in _BARE_SECTIONS)):
+        now = RENAMED.get(".".join(place))
+        if now is not None:
+            return _spelled_like(name, shortest_name(now.split(".")))
+    return name
+
+
+def _spelled_like(name: str, other: str) -> str:
+    """A name of the command line as `name` is spelled: like that, as in tables or as in Python."""
+    if name.startswith("--"):
+        return f"--{other}"
+    words = other.replace("-", "_")
+    return words if "." in name else words.replace(".", "__")
 
 
 def _path_of(name: str) -> list[str]:
@@ -121,8 +156,9 @@ def _is_there(node: Any, path: Sequence[str]) -> bool:
 
 def _suggestion(config: RunConfig, name: str) -> str:
     """What `name` may have meant, spelled in its way."""
-    # Where a run goes is no setting of it, but given beside them.
-    known = {shortest_name(path): path for path in [*_paths(config), ["out"]]}
+    # Where a run goes and what it begins with are no settings of it, but given beside them.
+    beside = [["out"], ["init_from"]]
+    known = {shortest_name(path): path for path in [*_paths(config), *beside]}
     *section, key = _path_of(name)
     key = SETTINGS.get(key, key)
     elsewhere = [other for other, path in known.items() if path[-1] == key and not section]
@@ -130,12 +166,9 @@ def _suggestion(config: RunConfig, name: str) -> str:
     if meant is None:
         return "`rle train TASK --help` lists them all."
     unused = ""
-    if not _is_there(config, known[meant]) and meant != "out":
+    if not _is_there(config, known[meant]) and known[meant] not in beside:
         unused = f", of a strategy that --explore {config.explore} does not use"
-    if name.startswith("--"):
-        return f"did you mean '--{meant}'{unused}?"
-    words = meant.replace("-", "_")
-    return f"did you mean {words if '.' in name else words.replace('.', '__')!r}{unused}?"
+    return f"did you mean {_spelled_like(name, meant)!r}{unused}?"
 
 
 def _paths(config: RunConfig) -> Iterator[list[str]]:
@@ -184,10 +217,16 @@ _MOVED_TO_MACHINE = {
 
 
 def _in_present_sections(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A dictionary of an earlier `to_dict` with every setting in the section it now belongs to."""
+    """A dictionary of an earlier `to_dict`, every setting where it belongs and called as it is now."""
     present = dict(values)
     if "ppo" in present:
         present["learner"] = present.pop("ppo")
+    for old, new in RENAMED.items():
+        section, key = old.split(".")
+        held = present.get(section)
+        if isinstance(held, Mapping) and key in held:
+            now = new.split(".")[1]
+            present[section] = {now if name == key else name: held[name] for name in held}
     moved: dict[str, Any] = {}
     for section, names in _MOVED_TO_MACHINE.items():
         place = present

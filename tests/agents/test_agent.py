@@ -24,7 +24,7 @@ TASKS = {
     "pole": small_config("rle", "gym/CartPole-v1", total_steps=256),
     "pendulum": small_config("none", "gym/Pendulum-v1", total_steps=256),
     "mixture": small_config("rle+rnd", total_steps=512, rle__condition_on_bonus=True),
-    "noisy": small_config("noisy", total_steps=256, noisy__initial_deviation=3.0),
+    "noisy": small_config("noisy", total_steps=256, noisy__initial_std=3.0),
     "random": small_config("random", "gym/Pendulum-v1", total_steps=256),
 }
 
@@ -55,7 +55,7 @@ def test_it_acts_as_the_trainers_network_says(runs: dict[str, RunDirectory], nam
     if name == "pole":
         # By hand: the task's own statistics, and the clip.
         moments = trainer.task.normaliser.moments  # type: ignore[attr-defined]
-        shown = ((raw - moments.mean) / (moments.deviation + 1e-8)).clamp(-10, 10).float()
+        shown = ((raw - moments.mean) / (moments.std + 1e-8)).clamp(-10, 10).float()
         assert not torch.allclose(raw, shown)
     # Behind z, the previous bonus: none yet.
     latent = torch.cat([z, torch.zeros(64, trainer.strategy.input_size - z.shape[1])], -1)
@@ -152,7 +152,7 @@ def test_greedy_silences_noise_and_sampling_draws_it_again(runs: dict[str, RunDi
     assert torch.equal(agent.act(raw, greedy=True), silent)
 
 
-def test_latents_follow_the_law_of_the_run(runs: dict[str, RunDirectory]) -> None:
+def test_latents_follow_the_distribution_of_the_run(runs: dict[str, RunDirectory]) -> None:
     agent = rle.load(runs["mixture"].path)
     assert agent.latent_dimension == 4
     z = agent.sample_latents(6, source())

@@ -3,19 +3,19 @@
 import pytest
 import torch
 
-from rle.core import LAWS, RandomReward, random_reward
+from rle.core import LATENT_DISTRIBUTIONS, RandomReward, random_reward
 
 
 class TestRandomReward:
     def test_by_hand(self) -> None:
         features = torch.tensor([[5.0, 9.0]])
         latents = torch.tensor([[0.6, 0.8]])
-        mean, deviation = torch.tensor([2.0, 1.0]), torch.tensor([1.0, 2.0])
+        mean, std = torch.tensor([2.0, 1.0]), torch.tensor([1.0, 2.0])
         # standardised (3, 4), norm 5: (0.6, 0.8)·(0.6, 0.8) = 1
-        unit = random_reward(features, latents, mean, deviation, unit_norm=True)
+        unit = random_reward(features, latents, mean, std, unit_norm=True)
         torch.testing.assert_close(unit, torch.tensor([1.0]))
         # without the norm: 3 * 0.6 + 4 * 0.8 = 5
-        raw = random_reward(features, latents, mean, deviation, unit_norm=False)
+        raw = random_reward(features, latents, mean, std, unit_norm=False)
         torch.testing.assert_close(raw, torch.tensor([5.0]))
 
     def test_is_linear_in_z(self) -> None:
@@ -26,9 +26,9 @@ class TestRandomReward:
         parts = 2 * random_reward(features, a) - 3 * random_reward(features, b)
         torch.testing.assert_close(combined, parts)
 
-    @pytest.mark.parametrize("law", ["sphere", "uniform", "normal"])
-    def test_has_mean_zero_over_z(self, law: str) -> None:
-        latents = LAWS[law]((200_000, 4), torch.Generator().manual_seed(0))
+    @pytest.mark.parametrize("distribution", ["sphere", "uniform", "normal"])
+    def test_has_mean_zero_over_z(self, distribution: str) -> None:
+        latents = LATENT_DISTRIBUTIONS[distribution]((200_000, 4), torch.Generator().manual_seed(0))
         rewards = random_reward(torch.tensor([1.0, -2.0, 0.5, 3.0]), latents)
         # |F| has deviation at most 1, so five standard errors are 5 / sqrt(200000) = 0.011.
         assert abs(float(rewards.mean())) < 0.011
@@ -37,7 +37,7 @@ class TestRandomReward:
         generator = torch.Generator().manual_seed(0)
         rewards = random_reward(
             torch.randn(10_000, 3, generator=generator) * 100,
-            LAWS["sphere"]((10_000, 3), generator),
+            LATENT_DISTRIBUTIONS["sphere"]((10_000, 3), generator),
         )
         assert float(rewards.abs().max()) <= 1 + 1e-6
 
@@ -92,14 +92,14 @@ class TestStatistics:
         bonus.observe(rows, torch.tensor([True, True, False]))
         bonus.commit()
         assert bonus.mean.tolist() == [2, 20]
-        assert bonus.deviation.tolist() == [1, 10]
+        assert bonus.std.tolist() == [1, 10]
 
     def test_can_be_off(self) -> None:
         bonus = RandomReward(2, standardise=False)
         bonus.observe(self.SEEN)
         bonus.commit()
         assert bonus.mean.tolist() == [0, 0]
-        assert bonus.deviation.tolist() == [1, 1]
+        assert bonus.std.tolist() == [1, 1]
 
     def test_a_saved_one_goes_on_with_what_was_pending(self) -> None:
         first, second = RandomReward(2), RandomReward(2)

@@ -78,8 +78,8 @@ class TestLatents:
             each.step(flags(1, 1, 1, 1))
         assert torch.equal(first.z, second.z)
 
-    def test_another_law_and_staggering(self) -> None:
-        latents = self.latents(law=lambda shape, _: torch.full(shape, 7.0), staggered=True)
+    def test_another_distribution_and_staggering(self) -> None:
+        latents = self.latents(distribution=lambda shape, _: torch.full(shape, 7.0), staggered=True)
         assert bool((latents.z == 7).all())
         switches = torch.stack([latents.step(flags(0, 0, 0, 0)) for _ in range(2)])
         assert switches.sum(0).tolist() == [1] * 4

@@ -21,7 +21,7 @@ def test_filters_along_time_and_not_across_environments() -> None:
     rewards = torch.tensor([[1.0, -1.0], [1.0, -1.0]])[..., None]
     scaler = RewardScaler(2, GAMMA)
     scaler(rewards, torch.zeros(2, 2, 1, dtype=torch.bool))
-    torch.testing.assert_close(scaler.deviations(), torch.tensor([1.625**0.5]))
+    torch.testing.assert_close(scaler.std(), torch.tensor([1.625**0.5]))
 
 
 def test_filter_restarts_where_the_stream_is_stopped_and_goes_on_across_rollouts() -> None:
@@ -33,7 +33,7 @@ def test_filter_restarts_where_the_stream_is_stopped_and_goes_on_across_rollouts
     scaler(ones, torch.zeros_like(stop))  # goes on: 1.75, 1.875
     sums = torch.tensor([1, 1.5, 1, 1.5, 1.75, 1.875], dtype=torch.float64)
     expected = sums.std(correction=0).float()[None]
-    torch.testing.assert_close(scaler.deviations(), expected)
+    torch.testing.assert_close(scaler.std(), expected)
 
 
 def test_never_centres() -> None:
@@ -50,7 +50,7 @@ def test_a_row_that_is_no_transition_leaves_sum_and_statistics_as_they_are() -> 
     real = torch.tensor([True, False, True])[:, None]
     scaler = RewardScaler(1, GAMMA)
     scaler(rewards, torch.zeros(3, 1, 1, dtype=torch.bool), real)
-    torch.testing.assert_close(scaler.deviations(), torch.tensor([0.75]))
+    torch.testing.assert_close(scaler.std(), torch.tensor([0.75]))
 
 
 def test_step_by_step_filter_and_moments_are_those_of_the_whole_rollout() -> None:
@@ -63,7 +63,7 @@ def test_step_by_step_filter_and_moments_are_those_of_the_whole_rollout() -> Non
     scaled = whole(rewards, stop, real)
     rows = zip(rewards, stop, real, strict=True)
     steps = torch.stack([stepwise.step(*row) for row in rows])
-    torch.testing.assert_close(stepwise.deviations(), whole.deviations())
+    torch.testing.assert_close(stepwise.std(), whole.std())
     torch.testing.assert_close(stepwise.state_dict()["carry"], whole.state_dict()["carry"])
     # The last step is divided by what the rollout was; those before it by what was known then.
     torch.testing.assert_close(steps[-1], scaled[-1])
@@ -71,7 +71,7 @@ def test_step_by_step_filter_and_moments_are_those_of_the_whole_rollout() -> Non
     # A rollout may follow steps.
     for scaler in (whole, stepwise):
         scaler(rewards, stop)
-    torch.testing.assert_close(stepwise.deviations(), whole.deviations())
+    torch.testing.assert_close(stepwise.std(), whole.std())
 
 
 def test_one_step_by_hand() -> None:

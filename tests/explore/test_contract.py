@@ -141,10 +141,10 @@ class TestNoisyNet:
     def test_reports_the_mean_size_of_its_deviations(self) -> None:
         trainer = Trainer(small_config("noisy"))
         with torch.no_grad():
-            trainer.network.policy_head.weight_deviation.fill_(-0.5)
-            trainer.network.value_heads[0].weight_deviation.fill_(0.1)
+            trainer.network.policy_head.weight_std.fill_(-0.5)
+            trainer.network.value_heads[0].weight_std.fill_(0.1)
         trainer.strategy.after_update(trainer.network)
-        assert trainer.strategy.metrics() == {"noisy_deviation": pytest.approx(0.3)}
+        assert trainer.strategy.metrics() == {"noisy_std": pytest.approx(0.3)}
 
     def test_goes_on_from_a_saved_state(self) -> None:
         first, second = Trainer(small_config("noisy")), Trainer(small_config("noisy", seed=1))

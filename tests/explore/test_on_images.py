@@ -55,8 +55,8 @@ def test_rnd_compares_whitened_newest_frames() -> None:
     strategy = strategy_on_images("rnd", **sizes)
     strategy.warm_up(0, into(IMAGES))
     newest = IMAGES[:, 6:].double()
-    mean, deviation = newest.mean(0).float(), newest.std(0, correction=0).float()
-    whitened = ((newest.float() - mean) / (deviation + 1e-8)).clip(-5, 5)
+    mean, std = newest.mean(0).float(), newest.std(0, correction=0).float()
+    whitened = ((newest.float() - mean) / (std + 1e-8)).clip(-5, 5)
     answers = []
     for network, widths in ((strategy._predictor, [20, 16]), (strategy._target, [12])):
         body = network.body

@@ -37,7 +37,7 @@ def test_continuous_actions_fill_the_box() -> None:
     trainer = after_one_iteration("gym/MountainCarContinuous-v0", rollout_steps=64)
     action = trainer.rollout.action
     assert float(action.abs().max()) <= 1.0
-    # Of a uniform law on [-1, 1]: mean 0, deviation 1/sqrt(3) = 0.577; 512 draws.
+    # Of a uniform distribution on [-1, 1]: mean 0, deviation 1/sqrt(3) = 0.577; 512 draws.
     assert abs(float(action.mean())) < 4 * 0.577 / 512**0.5
     assert abs(float(action.std()) - 0.577) < 0.06
 

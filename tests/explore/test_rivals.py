@@ -128,7 +128,7 @@ class TestNoisyNet:
         assert isinstance(network.policy_head, NoisyLinear)
         assert isinstance(network.value_heads[0], NoisyLinear)
         assert len(noisy_layers(network)) == 2
-        assert float(network.policy_head.weight_deviation.detach()[0, 0]) == pytest.approx(0.017)
+        assert float(network.policy_head.weight_std.detach()[0, 0]) == pytest.approx(0.017)
 
     def test_one_sample_per_rollout_kept_during_its_update(self) -> None:
         trainer = started("noisy")
@@ -151,7 +151,7 @@ class TestNoisyNet:
     def test_deviations_are_learned(self) -> None:
         trainer = started("noisy")
         metrics, _ = trainer.iterate()
-        assert metrics["noisy_deviation"] != pytest.approx(0.017, abs=1e-7)
+        assert metrics["noisy_std"] != pytest.approx(0.017, abs=1e-7)
 
 
 class TestWhiteNoise:

@@ -1,11 +1,11 @@
-"""RLE in a run: its laws, its resampling rule, its features and their statistics."""
+"""RLE in a run: its distributions, its resampling rule, its features and their statistics."""
 
 import pytest
 import torch
 
 from rle.config import RLEConfig
 from rle.errors import UsageError
-from rle.explore.latents import latent_law
+from rle.explore.latents import latent_distribution
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Step
 from tests.builders import small_config
@@ -19,7 +19,7 @@ def one_vector(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tens
     return torch.randn(shape[-1], generator=generator)
 
 
-def no_law(shape):
+def no_distribution(shape):
     return torch.zeros(shape)
 
 
@@ -39,37 +39,40 @@ def too_wide(observation_shape: tuple[int, ...], dimension: int) -> torch.nn.Mod
     return torch.nn.Linear(observation_shape[0], dimension + 1)
 
 
-class TestLaws:
-    def test_own_law_with_a_mean_is_warned_of(self) -> None:
+class TestDistributions:
+    def test_own_distribution_with_a_mean_is_warned_of(self) -> None:
         with pytest.warns(UserWarning, match="mean zero"):
-            latent_law("tests.explore.test_rle:exponential", 3)
+            latent_distribution("tests.explore.test_rle:exponential", 3)
 
-    def test_own_centred_law_is_taken_silently(self) -> None:
-        drawn = latent_law("tests.explore.test_rle:signs", 3)((2, 3), torch.Generator())
+    def test_own_centred_distribution_is_taken_silently(self) -> None:
+        drawn = latent_distribution("tests.explore.test_rle:signs", 3)((2, 3), torch.Generator())
         assert set(drawn.flatten().tolist()) <= {-1.0, 1.0}
 
-    def test_own_law_of_the_wrong_shape_is_refused(self) -> None:
+    def test_own_distribution_of_the_wrong_shape_is_refused(self) -> None:
         with pytest.raises(UsageError, match="shape"):
-            latent_law("tests.explore.test_rle:one_vector", 3)
+            latent_distribution("tests.explore.test_rle:one_vector", 3)
 
     @pytest.mark.parametrize(
         ("name", "reason"),
         [
-            ("no.such.module:law", "there is no module 'no' in "),
+            ("no.such.module:distribution", "there is no module 'no' in "),
             ("tests.explore.test_rle:sign", "did you mean 'signs'?"),
             ("tests.explore.test_rle:", "give module:function"),
-            ("tests.explore.test_rle:no_law", r"calls no_law\(shape, generator\)"),
+            (
+                "tests.explore.test_rle:no_distribution",
+                r"calls no_distribution\(shape, generator\)",
+            ),
             ("tests.explore.test_rle:bottomless", "not finite"),
         ],
     )
-    def test_law_that_cannot_be_used(self, name: str, reason: str) -> None:
+    def test_distribution_that_cannot_be_used(self, name: str, reason: str) -> None:
         with pytest.raises(UsageError, match=reason):
-            latent_law(name, 3)
+            latent_distribution(name, 3)
 
     def test_callable_is_stored_by_name(self) -> None:
-        config = RLEConfig(law=signs, feature_network=no_law)  # type: ignore[arg-type]
-        assert config.law == "tests.explore.test_rle:signs"
-        assert config.feature_network == "tests.explore.test_rle:no_law"
+        config = RLEConfig(distribution=signs, feature_network=no_distribution)  # type: ignore[arg-type]
+        assert config.distribution == "tests.explore.test_rle:signs"
+        assert config.feature_network == "tests.explore.test_rle:no_distribution"
 
 
 def make_strategy(**settings: object):

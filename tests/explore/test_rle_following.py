@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from rle.core.laws import LAWS
+from rle.core.distributions import LATENT_DISTRIBUTIONS
 from rle.errors import UsageError
-from rle.explore.latents import latent_law, load_function
+from rle.explore.latents import latent_distribution, load_function
 from rle.explore.registry import make_strategy
 from rle.explore.rle import RandomLatentExploration
 from rle.randomness import generator
@@ -93,9 +93,9 @@ def test_every_block_of_draws_is_used_from_its_beginning() -> None:
             assert torch.equal(strategy.latent(), strategy._fresh[t])
 
 
-def test_the_first_z_is_drawn_from_the_law_with_the_seed() -> None:
-    strategy = strategy_of(rle__law="normal")
-    expected = LAWS["normal"]((1, 3, D), generator(0, "latents"))[0]
+def test_the_first_z_is_drawn_from_the_distribution_with_the_seed() -> None:
+    strategy = strategy_of(rle__distribution="normal")
+    expected = LATENT_DISTRIBUTIONS["normal"]((1, 3, D), generator(0, "latents"))[0]
     assert torch.equal(strategy.latent(), expected)
     assert strategy._countdown.tolist() == [5, 5, 5]
     # A new run begins with no previous bonus.
@@ -153,8 +153,10 @@ def test_reseeding_repeats_every_later_z() -> None:
 
 def test_latents_of_the_callers_leave_the_strategys_alone() -> None:
     strategy, undisturbed = strategy_of(), strategy_of()
-    drawn = strategy.draw_latents(6, torch.Generator().manual_seed(3))
-    assert torch.equal(drawn, LAWS["sphere"]((6, D), torch.Generator().manual_seed(3)))
+    drawn = strategy.sample_latents(6, torch.Generator().manual_seed(3))
+    assert torch.equal(
+        drawn, LATENT_DISTRIBUTIONS["sphere"]((6, D), torch.Generator().manual_seed(3))
+    )
     for each in (strategy, undisturbed):
         each.draw(1)
     assert torch.equal(strategy._fresh, undisturbed._fresh)
@@ -166,7 +168,7 @@ def test_the_reward_map_has_a_row_for_every_z_and_a_column_for_every_place() -> 
     places = torch.rand(5, 2)
     latents = torch.randn(3, D)
     statistics = strategy.random_reward
-    features = (strategy.features(places) - statistics.mean) / statistics.deviation
+    features = (strategy.features(places) - statistics.mean) / statistics.std
     features = features / features.norm(dim=-1, keepdim=True)
     torch.testing.assert_close(strategy.reward_map(places, latents), latents @ features.T)
 
@@ -244,7 +246,7 @@ def test_a_saved_strategy_goes_on_where_it_was() -> None:
     assert first.metrics() == second.metrics()
     for name in ("_latent", "_countdown"):
         assert torch.equal(getattr(first, name), getattr(second, name)), name
-    for name in ("mean", "deviation"):
+    for name in ("mean", "std"):
         assert torch.equal(*(getattr(each.random_reward, name) for each in (first, second))), name
     assert float(second.random_reward.moments.count) == float(first.random_reward.moments.count) > 0
     for strategy in (first, second):
@@ -252,40 +254,42 @@ def test_a_saved_strategy_goes_on_where_it_was() -> None:
     assert torch.equal(first._fresh, second._fresh)
 
 
-class TestLaws:
+class TestDistributions:
     @pytest.mark.parametrize(("offset", "warns"), [(0.0, False), (0.078, False), (0.0785, True)])
     def test_five_standard_errors(
         self, offset: float, warns: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """±1, half of 4096 each: the standard error is 1/64, five of them 0.0781."""
 
-        def law(shape: tuple[int, ...], source: torch.Generator) -> Tensor:
+        def distribution(shape: tuple[int, ...], source: torch.Generator) -> Tensor:
             signs = torch.ones(shape)
             signs[::2] = -1
             return signs + offset
 
-        monkeypatch.setitem(globals(), "law_under_test", law)
+        monkeypatch.setitem(globals(), "distribution_under_test", distribution)
         if warns:
             with pytest.warns(UserWarning, match="mean zero"):
-                latent_law(f"{__name__}:law_under_test", D)
+                latent_distribution(f"{__name__}:distribution_under_test", D)
         else:
-            latent_law(f"{__name__}:law_under_test", D)
+            latent_distribution(f"{__name__}:distribution_under_test", D)
 
     def test_what_is_no_function_is_refused(self) -> None:
         with pytest.raises(UsageError, match="has no function 'pi'"):
-            load_function("math:pi", "rle.law", ("shape", "generator"), "rle.laws")
+            load_function(
+                "math:pi", "rle.distribution", ("shape", "generator"), "rle.distributions"
+            )
 
-    def test_a_law_that_returns_no_tensor_is_refused(self) -> None:
+    def test_a_distribution_that_returns_no_tensor_is_refused(self) -> None:
         with pytest.raises(UsageError, match="must return a tensor"):
-            latent_law("tests.explore.test_rle_following:no_tensor", D)
+            latent_distribution("tests.explore.test_rle_following:no_tensor", D)
 
-    def test_an_unknown_law_is_told_the_nearest(self) -> None:
-        with pytest.raises(UsageError, match=r"rle\.law is 'spere'.*sphere"):
-            latent_law("spere", D)
+    def test_an_unknown_distribution_is_told_the_nearest(self) -> None:
+        with pytest.raises(UsageError, match=r"rle\.distribution is 'spere'.*sphere"):
+            latent_distribution("spere", D)
 
-    def test_laws_by_name(self) -> None:
-        for name, law in LAWS.items():
-            assert latent_law(name, D) is law
+    def test_distributions_by_name(self) -> None:
+        for name, distribution in LATENT_DISTRIBUTIONS.items():
+            assert latent_distribution(name, D) is distribution
 
 
 def no_tensor(shape: tuple[int, ...], source: torch.Generator) -> list[float]:

@@ -26,8 +26,8 @@ def statistics(explore: str, strategy):
     """What holds the strategy's mean and deviation, and the moments they come from."""
     if explore == "rle":
         kept = strategy.random_reward
-        return kept.mean, kept.deviation, kept.moments
-    return strategy._mean, strategy._deviation, strategy._moments
+        return kept.mean, kept.std, kept.moments
+    return strategy._mean, strategy._std, strategy._moments
 
 
 def kept(explore: str, strategy) -> Callable[[Tensor], Tensor]:
@@ -56,11 +56,11 @@ def test_statistics_are_of_real_transitions_alone(case: str) -> None:
 
     def check() -> None:
         numbers = kept(explore, strategy)(torch.stack(seen)).double()
-        used_mean, used_deviation, moments = statistics(explore, strategy)
+        used_mean, used_std, moments = statistics(explore, strategy)
         assert float(moments.count) == len(seen)
-        mean, deviation = numbers.mean(0), numbers.std(0, correction=0)
+        mean, std = numbers.mean(0), numbers.std(0, correction=0)
         torch.testing.assert_close(used_mean, mean.float(), atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(used_deviation, deviation.float(), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(used_std, std.float(), atol=1e-5, rtol=1e-5)
 
     trainer.task.step = write_down
     trainer.start()
@@ -81,7 +81,7 @@ def test_statistics_of_features_can_be_off() -> None:
     assert trainer.strategy.warmup_rollouts == 0
     trainer.collect()
     trainer.learner.prepare(trainer.rollout, trainer.strategy)
-    mean, deviation, moments = statistics("rle", trainer.strategy)
+    mean, std, moments = statistics("rle", trainer.strategy)
     assert float(moments.count) == 0
     assert mean.tolist() == [0.0] * trainer.strategy.config.dimension
-    assert deviation.tolist() == [1.0] * trainer.strategy.config.dimension
+    assert std.tolist() == [1.0] * trainer.strategy.config.dimension

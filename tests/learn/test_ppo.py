@@ -47,7 +47,7 @@ def test_reports_the_variables_people_debug_with() -> None:
         "gradient_norm",
         "explained_variance_rle",
         "bonus_rle_mean",
-        "bonus_rle_deviation",
+        "bonus_rle_std",
         "bonus_rle_min",
         "bonus_rle_max",
         "advantage_share_task",
@@ -79,18 +79,18 @@ def test_task_reward_can_be_switched_off() -> None:
     torch.testing.assert_close(batch.advantage, 0.1 * bonus, atol=1e-6, rtol=1e-4)
 
 
-def test_log_deviation_is_one_learned_vector() -> None:
+def test_log_std_is_one_learned_vector() -> None:
     trainer = Trainer(small_config("none", task="gym/Pendulum-v1"))
     trainer.start()
-    assert trainer.network.log_deviation.detach().tolist() == [0.0]
+    assert trainer.network.log_std.detach().tolist() == [0.0]
     outputs = trainer.network.policy(torch.randn(5, 3), None)
     assert bool((outputs[:, 1] == 0).all())
     trainer.iterate()
-    assert trainer.network.log_deviation.detach().tolist() != [0.0]
+    assert trainer.network.log_std.detach().tolist() != [0.0]
 
 
 def test_first_actions_have_the_deviation_asked_for() -> None:
-    config = small_config("none", task="gym/Pendulum-v1", initial_action_deviation=0.25)
+    config = small_config("none", task="gym/Pendulum-v1", initial_action_std=0.25)
     trainer = Trainer(config)
     output = trainer.network.policy(torch.zeros(20_000, 3), None)
     noise = trainer.distribution.draw_noise((20_000,), torch.Generator().manual_seed(0))

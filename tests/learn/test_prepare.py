@@ -56,7 +56,7 @@ def bonuses_of_rle(strategy, history: History) -> Tensor:
     for moment in history.moments:
         features = strategy.features(moment.step.next_observation)
         statistics = strategy.random_reward
-        features = (features - statistics.mean) / statistics.deviation
+        features = (features - statistics.mean) / statistics.std
         features = features / features.square().sum(-1, keepdim=True).sqrt()
         rows.append((features * moment.latent[:, :d]).sum(-1))
     return torch.stack(rows)
@@ -66,7 +66,7 @@ def bonuses_of_rnd(strategy, history: History) -> Tensor:
     """½ ‖prediction - target‖², `[T, N]`, on observations whitened as before the rollout."""
     rows = []
     for moment in history.moments:
-        seen = (moment.step.next_observation - strategy._mean) / strategy._deviation
+        seen = (moment.step.next_observation - strategy._mean) / strategy._std
         seen = seen.clip(-5, 5)
         difference = strategy._predictor(seen) - strategy._target(seen)
         rows.append(difference.square().sum(-1) / 2)
@@ -113,7 +113,7 @@ def test_advantages_and_returns_equal_the_plain_loops(case: str) -> None:
             assert metrics[f"bonus_{name}_mean"] == pytest.approx(float(paid.mean()), abs=1e-4)
             assert metrics[f"bonus_{name}_max"] == pytest.approx(float(paid.max()), abs=1e-4)
             assert metrics[f"bonus_{name}_min"] == pytest.approx(float(paid.min()), abs=1e-4)
-            assert metrics[f"bonus_{name}_deviation"] == pytest.approx(float(paid.std()), abs=1e-4)
+            assert metrics[f"bonus_{name}_std"] == pytest.approx(float(paid.std()), abs=1e-4)
         assert_close(batch.advantage, together)
         for moment in history.moments:
             happened |= {"terminated"} if bool(moment.step.terminated.any()) else set()

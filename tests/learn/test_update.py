@@ -77,7 +77,7 @@ def test_gradient_is_that_of_the_loss_written_out(explore: str, micro_batch: int
         where = batch.observation[:11]
         for_auxiliaries = (into(where),)
         strategy = trainer.strategy
-        seen = ((where - strategy._mean) / (strategy._deviation + 1e-8)).clip(-5, 5)
+        seen = ((where - strategy._mean) / (strategy._std + 1e-8)).clip(-5, 5)
         error = (strategy._predictor(seen) - strategy._target(seen)).square().mean()
         loss = loss + error
     parameters = [

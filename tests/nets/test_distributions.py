@@ -12,8 +12,8 @@ GAUSSIAN, OTHER_GAUSSIAN = torch.randn(6, 6), torch.randn(6, 6)
 
 
 def normal(output: torch.Tensor) -> distributions.Independent:
-    mean, log_deviation = output.chunk(2, -1)
-    return distributions.Independent(distributions.Normal(mean, log_deviation.exp()), 1)
+    mean, log_std = output.chunk(2, -1)
+    return distributions.Independent(distributions.Normal(mean, log_std.exp()), 1)
 
 
 CASES = [

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from rle.core.moments import RunningMoments
+from rle.core.running_mean_std import RunningMeanStd
 from rle.nets.layers import MLP, Head, tanh
 from rle.nets.noisy import NoisyLinear
 
@@ -32,29 +32,29 @@ def test_same_generator_seed_same_weights() -> None:
 
 def test_running_moments_equal_the_whole_batch() -> None:
     data = torch.randn(1000, 3, generator=torch.Generator().manual_seed(0)) * 5 + 100
-    moments, other = RunningMoments((3,)), RunningMoments((3,))
+    moments, other = RunningMeanStd((3,)), RunningMeanStd((3,))
     moments.update(data[:10])
     moments.update(data[10:400])
     other.update(data[400:])
     moments.merge(other)
     torch.testing.assert_close(moments.mean, data.double().mean(0))
-    torch.testing.assert_close(moments.deviation, data.double().std(0, correction=0))
+    torch.testing.assert_close(moments.std, data.double().std(0, correction=0))
 
 
 def test_running_moments_of_large_numbers_stay_exact() -> None:
     # In float32 the variance of 1e6 + {0, 1} drowns in rounding.
-    moments = RunningMoments(())
+    moments = RunningMeanStd(())
     for _ in range(100):
         moments.update(torch.tensor([1e6, 1e6 + 1]))
-    assert float(moments.deviation) == pytest.approx(0.5)
+    assert float(moments.std) == pytest.approx(0.5)
 
 
 def test_noisy_output_variance_is_the_closed_form() -> None:
     """Var y = Σ_i σ_i² x_i² + σ_b² over independent noise."""
-    layer = NoisyLinear(3, 1, initial_deviation=0.017)
+    layer = NoisyLinear(3, 1, initial_std=0.017)
     with torch.no_grad():
-        layer.weight_deviation.copy_(torch.tensor([[0.1, 0.2, 0.3]]))
-        layer.bias_deviation.fill_(0.4)
+        layer.weight_std.copy_(torch.tensor([[0.1, 0.2, 0.3]]))
+        layer.bias_std.fill_(0.4)
         x = torch.tensor([1.0, -2.0, 3.0])
         source = torch.Generator().manual_seed(0)
         outputs = []

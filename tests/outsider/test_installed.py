@@ -1,4 +1,4 @@
-"""What an installed package brings by entry points: strategies, laws of z, φ and sinks."""
+"""What an installed package brings by entry points: strategies, distributions of z, φ and sinks."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rle.errors import UsageError
-from rle.explore.latents import latent_law
+from rle.explore.latents import latent_distribution
 from rle.explore.registry import strategy_names
 from rle.modules import installed
 from rle.presets import preset_config
@@ -29,9 +29,12 @@ def doubled(observation_shape, dimension):
 ENTRY_POINTS = """
 [rle.strategies]
 visits = count_bonus:CountBonus
-[rle.laws]
+[rle.distributions]
 corners = strange_things:corners
 gone = strange_things:nothing
+[rle.laws]
+corners = strange_things:doubled
+edges = strange_things:corners
 [rle.features]
 doubled = strange_things:doubled
 [rle.sinks]
@@ -63,16 +66,21 @@ def test_a_strategy() -> None:
     assert config.own["count"]["strategy"] == "count_bonus:CountBonus"
 
 
-def test_a_law_and_features() -> None:
+def test_a_distribution_and_features() -> None:
     small = {"num_envs": 2, "rollout_steps": 8, "total_steps": 32, "minibatches": 1}
     config = replace(
         preset_config("fourroom", "rle"),
-        small | {"rle.law": "corners", "rle.feature_network": "doubled", "compile": "off"},
+        small | {"rle.distribution": "corners", "rle.feature_network": "doubled", "compile": "off"},
     )
     trainer = Trainer(config)
     trainer.start()
     assert torch.equal(trainer.strategy.latent().abs(), torch.ones(2, 4))
     assert isinstance(trainer.strategy.features, torch.nn.Linear)
+
+
+def test_a_distribution_by_the_groups_old_name() -> None:
+    drawn = latent_distribution("edges", 2)((3, 2), torch.Generator())
+    assert torch.equal(drawn.abs(), torch.ones(3, 2))
 
 
 def test_a_sink() -> None:
@@ -83,8 +91,8 @@ def test_what_is_broken_or_misspelt_is_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"'csv_sink:NoSuch', but csv_sink has no function"):
         find_sink("broken")
     with pytest.raises(
-        UsageError, match=r"rle.law is 'strange_things:nothing', but strange_things"
+        UsageError, match=r"rle.distribution is 'strange_things:nothing', but strange_things"
     ):
-        latent_law("gone", 2)
-    with pytest.raises(UsageError, match=r"rle.law is 'cornrs': did you mean 'corners'\?"):
-        replace(preset_config("fourroom", "rle"), {"rle.law": "cornrs"})
+        latent_distribution("gone", 2)
+    with pytest.raises(UsageError, match=r"rle.distribution is 'cornrs': did you mean 'corners'\?"):
+        replace(preset_config("fourroom", "rle"), {"rle.distribution": "cornrs"})

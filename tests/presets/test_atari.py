@@ -41,7 +41,7 @@ def test_ppo_rows() -> None:
 def test_noisynet_rows() -> None:
     config = preset_config("atari/Alien", "noisy")
     assert config.noisy is not None
-    assert config.noisy.initial_deviation == 0.017
+    assert config.noisy.initial_std == 0.017
     assert config.learner.entropy_coefficient == 0.0
     assert config.learner.learning_rate == 1e-4
     assert config.learner.discount == 0.99
@@ -74,7 +74,7 @@ def test_rle_rows() -> None:
     assert config.rle.discount == 0.99
     assert config.rle.feature_update_rate == 0.005
     assert config.learner.entropy_coefficient == 0.01
-    assert config.rle.law == "sphere"
+    assert config.rle.distribution == "sphere"
     assert config.rle.unit_norm is True
     assert config.rle.standardise is True
     # "In addition, the policy observes z as well as the random reward of the previous step."

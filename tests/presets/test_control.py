@@ -135,7 +135,7 @@ def test_rle_rows() -> None:
     assert (*config.network.value_hidden, 1) == (512, 512, 256, 256, 1)
     assert config.rle.feature_hidden == (512, 512, 256)
     assert config.rle.feature_activation == "tanh"
-    assert config.rle.law == "sphere"
+    assert config.rle.distribution == "sphere"
     assert config.rle.standardise is True
     # "slightly different from Atari, where we divide by the norm"
     assert config.rle.unit_norm is False
@@ -147,7 +147,7 @@ def test_released_scripts() -> None:
     assert config.rle is not None
     assert config.rle.coefficient == 0.1
     assert config.learner.max_gradient_norm == 0.5
-    assert config.rle.law == "normal"
+    assert config.rle.distribution == "normal"
     assert config.rle.standardise is False
     assert config.network.value_hidden == (512, 512, 256, 256)
     assert config.network.policy_hidden == (256, 256)

@@ -51,7 +51,7 @@ def test_every_method_learns_as_ppo_does(task: str, explore: str) -> None:
 def test_noisynet_rows(task: str) -> None:
     config = preset_config(task, "noisy")
     assert config.noisy is not None
-    assert config.noisy.initial_deviation == 0.017
+    assert config.noisy.initial_std == 0.017
 
 
 def test_rnd_rows(task: str) -> None:
@@ -83,7 +83,7 @@ def test_rle_rows(task: str) -> None:
     assert (*config.rle.feature_hidden, config.rle.dimension) == (64, 64, 64, 4)
     assert config.rle.feature_activation == "relu"
     assert config.rle.resample_every == 128
-    assert config.rle.law == "sphere"
+    assert config.rle.distribution == "sphere"
     # F(s, z) = φ(s) / ‖φ(s)‖ · z, in [-1, 1].
     assert config.rle.unit_norm is True
     assert config.rle.standardise is False

@@ -26,8 +26,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "atari/MontezumaRevenge": {"rle": 10.0, "none": 400.0, "noisy": 0.0},
         },
     )
-    for law in ("sphere", "normal"):
-        write_run(root / law, coverage=(0.1, 0.4, 0.5), rle__law=law)
+    for distribution in ("sphere", "normal"):
+        write_run(root / distribution, coverage=(0.1, 0.4, 0.5), rle__distribution=distribution)
     return report([root], paper=True)
 
 

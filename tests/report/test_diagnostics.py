@@ -26,7 +26,7 @@ LOGGED = {
     "advantage_share_count": 0.7,
     "explained_variance_count": 0.9,
     "bonus_count_mean": 0.2,
-    "bonus_count_deviation": 0.2,
+    "bonus_count_std": 0.2,
     "bonus_count_max": 0.9,
     "latent_sensitivity": 0.5,
     "a_word": "never",

@@ -11,7 +11,7 @@ import pytest
 
 from rle.config import NoisyConfig, RLEConfig, RNDConfig, RunConfig, WhiteNoiseConfig
 from rle.runs.evaluate import evaluate
-from rle.runs.train import train_config
+from rle.runs.train import resume, train_config
 from rle.settings import to_dict
 from tests.builders import small_config
 
@@ -21,10 +21,15 @@ STREAMS = "task|rle|rnd|white-noise"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("runs") / "run"
+    """With everything that a run may have: another's agent, a later end, several evaluations."""
+    folder = tmp_path_factory.mktemp("runs")
+    other = train_config(small_config("none", total_steps=128), folder / "other", quiet=True)
+    path = folder / "run"
     config = small_config("rle+rnd", environment__time_limit=50)
-    train_config(config, path, quiet=True)
-    evaluate(path, episodes=8)
+    train_config(config, path, quiet=True, init_from=other.path)
+    resume(path, quiet=True, total_steps=config.total_steps + 1)
+    for episodes in (4, 8):
+        evaluate(path, episodes=episodes)
     return path
 
 
@@ -33,6 +38,8 @@ def described() -> set[str]:
 
 
 def keys(node: Any) -> set[str]:
+    if isinstance(node, list):
+        return {key for value in node for key in keys(value)}
     if not isinstance(node, dict):
         return set()
     return set(node) | {key for value in node.values() for key in keys(value)}
@@ -50,7 +57,7 @@ def test_every_file(run: Path) -> None:
     assert all(path.name in text for path in run.iterdir())
 
 
-@pytest.mark.parametrize("name", ["meta.json", "finished.json", "eval.json"])
+@pytest.mark.parametrize("name", ["meta.json", "finished.json", "eval.json", "changes.json"])
 def test_every_field_of_objects(run: Path, name: str) -> None:
     assert keys(json.loads((run / name).read_text())) - described() == set()
 

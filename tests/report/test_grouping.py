@@ -56,9 +56,9 @@ def test_settings_go_by_their_names_on_the_command_line(tmp_path: Path) -> None:
 def test_one_thing_changed_at_a_time_leaves_the_method_its_name(tmp_path: Path) -> None:
     write_run(tmp_path / "a")
     write_run(tmp_path / "b", rle__dimension=8)
-    write_run(tmp_path / "c", rle__law="normal")
+    write_run(tmp_path / "c", rle__distribution="normal")
     write_run(tmp_path / "d", rle__condition=False)
-    expected = ["RLE", "RLE, d=8", "RLE, law=normal", "RLE, no z-conditioning"]
+    expected = ["RLE", "RLE, d=8", "RLE, distribution=normal", "RLE, no z-conditioning"]
     assert labels(tmp_path) == expected
 
 

@@ -246,7 +246,7 @@ def curves_of(figure: Any) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("study", "tasks", "methods"),
     [
-        ("atari-latent-law", ("atari/Alien", "atari/Venture"), 4),
+        ("atari-latent-distribution", ("atari/Alien", "atari/Venture"), 4),
         ("atari-latent-dimension", ("atari/Alien", "atari/Venture"), 6),
         ("atari-conditioning", ("atari/Alien", "atari/Venture"), 3),
         ("control9-white-noise", ROBOTS, 3),

@@ -94,6 +94,23 @@ def test_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert ".mp4: score" in capsys.readouterr().out
 
 
+def test_clips_that_are_there_are_left_alone(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind = "z" if run.name == "rle" else "clip"
+    there = tmp_path / f"{kind}-1.mp4"
+    there.write_bytes(b"mine")
+    command = ["eval", str(run), "--video", str(tmp_path), "--clips", "2", "--seconds", "0.1"]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert f"{there} would be overwritten: choose another --video, or --overwrite." in error
+    assert [path.name for path in tmp_path.iterdir()] == [there.name]  # not even the first was made
+    assert there.read_bytes() == b"mine"
+    film(run, tmp_path, clips=1, seconds=0.1)  # which is not in the way
+    assert main([*command, "--overwrite"]) == 0
+    assert there.read_bytes() != b"mine"
+
+
 def test_without_pyav_the_command_that_installs_it(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,8 +48,8 @@ def test_the_sparse_study_has_a_scaled_row_beside_every_unscaled_one() -> None:
 def test_ablations_change_one_thing_each() -> None:
     runs = STUDIES["fourroom-ablations"].runs(seeds=1)
     by_method = {folder.split("/")[1]: run for folder, run in runs.items()}
-    laws = {run.rle.law for run in by_method.values() if run.rle}
-    assert laws == {"sphere", "uniform", "normal"}
+    distributions = {run.rle.distribution for run in by_method.values() if run.rle}
+    assert distributions == {"sphere", "uniform", "normal"}
     assert {run.rle.dimension for run in by_method.values() if run.rle} == {2, 4, 8, 16, 32, 128}
     assert by_method["rle-unconditioned"].rle.condition is False
     assert by_method["rle-value-features"].rle.feature_update_rate == 0.005

@@ -26,8 +26,8 @@ def test_shows_standardised_observations_of_everything_seen() -> None:
     last = walk(shown, 120)[-1]
     truth = walk(plain, 120)
     everything = torch.cat([step.next_observation for step in truth]).double()
-    mean, deviation = everything.mean(0), everything.std(0, correction=0)
-    expected = ((truth[-1].next_observation - mean) / deviation).float()
+    mean, std = everything.mean(0), everything.std(0, correction=0)
+    expected = ((truth[-1].next_observation - mean) / std).float()
     torch.testing.assert_close(last.next_observation, expected, atol=1e-4, rtol=1e-4)
 
 
@@ -86,4 +86,4 @@ def test_what_is_not_finite_is_shown_as_nan_where_it_is_and_spoils_nothing_else(
     seen = [task.step(action).next_observation for _ in range(5)]
     wrong = torch.stack(seen).isnan().nonzero()
     assert wrong.tolist() == [[2, 1, 0]]
-    assert bool(task.normaliser.moments.deviation.isfinite().all())
+    assert bool(task.normaliser.moments.std.isfinite().all())

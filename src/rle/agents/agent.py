@@ -74,14 +74,14 @@ class Agent:
         return 0 if self._follower is None else self._follower.config.dimension
 
     def sample_latents(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """Draw `[count, d]` latents from the law the agent was trained with.
+        """Draw `[count, d]` latents from the distribution the agent was trained with.
 
         With a `generator` on the CPU; None: the agent's own, which begins with the run's seed.
         """
         source = self._generator if generator is None else generator
         if self._follower is None:
             return torch.zeros(count, 0, device=self.device)
-        return self._follower.draw_latents(count, source).to(self.device)
+        return self._follower.sample_latents(count, source).to(self.device)
 
     @torch.no_grad()
     def act(
@@ -173,6 +173,16 @@ class Agent:
         """Let environment i follow `latents[i]`, `[N, d]`, from the strategy's next start on."""
         if self._follower is not None:
             self._follower.pin(latents.to(self.device))
+
+    def state_dict(self) -> State:
+        """What `load_state_dict` takes, at the places where a trainer's state has it."""
+        state: State = {
+            "learner": {"network": dict(self.network.state_dict())},
+            "strategy": self.strategy.state_dict(),
+        }
+        if self.normaliser is not None:
+            state["task"] = {"moments": self.normaliser.state_dict()}
+        return state
 
     def load_state_dict(self, state: State) -> None:
         """Take over what was learned from the state of a trainer, and nothing of its environments."""

@@ -19,25 +19,35 @@ Rewards, values and masks have one column per stream, `[T, N, K]`, here task and
 `state_dict` and loaded by `load_state_dict`. `examples/core_ppo.py` is a whole agent.
 """
 
+import warnings
+from typing import TYPE_CHECKING, Any
+
 from rle.core.bonus import RandomReward, random_reward
+from rle.core.distributions import (
+    LATENT_DISTRIBUTIONS,
+    LatentDistribution,
+    check_latent_distribution,
+    normal,
+    sphere,
+    uniform,
+)
 from rle.core.features import FeatureNetwork, follow, random_features
 from rle.core.latents import Latents, LatentState, stagger, start_latents, step_latents
-from rle.core.laws import LAWS, Law, check_law, normal, sphere, uniform
-from rle.core.moments import RunningMoments
 from rle.core.returns import advantages, discounted_sums, linear_recurrence
+from rle.core.running_mean_std import RunningMeanStd
 from rle.core.scaling import RewardScaler
 
 __all__ = [
-    "LAWS",
+    "LATENT_DISTRIBUTIONS",
     "FeatureNetwork",
+    "LatentDistribution",
     "LatentState",
     "Latents",
-    "Law",
     "RandomReward",
     "RewardScaler",
-    "RunningMoments",
+    "RunningMeanStd",
     "advantages",
-    "check_law",
+    "check_latent_distribution",
     "discounted_sums",
     "follow",
     "linear_recurrence",
@@ -50,3 +60,20 @@ __all__ = [
     "step_latents",
     "uniform",
 ]
+
+_RENAMED = {
+    "LAWS": "LATENT_DISTRIBUTIONS",
+    "Law": "LatentDistribution",
+    "RunningMoments": "RunningMeanStd",
+    "check_law": "check_latent_distribution",
+}
+
+if not TYPE_CHECKING:  # so that a misspelt name is still told by a type checker
+
+    def __getattr__(name: str) -> Any:
+        """What had another name before, with a notice."""
+        if name not in _RENAMED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"rle.core.{name} is now called {_RENAMED[name]}."
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return globals()[_RENAMED[name]]

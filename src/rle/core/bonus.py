@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.core.moments import RunningMoments
+from rle.core.running_mean_std import RunningMeanStd
 
 NORM_EPSILON = 1e-8
 """Keeps a feature of norm zero from becoming NaN."""
-DEVIATION_EPSILON = 1e-8
+STD_EPSILON = 1e-8
 """Keeps a feature that never varied from being divided by zero."""
 
 
@@ -23,7 +23,7 @@ def random_reward(
     features: Tensor,
     latents: Tensor,
     mean: Tensor | float = 0.0,
-    deviation: Tensor | float = 1.0,
+    std: Tensor | float = 1.0,
     unit_norm: bool = True,
 ) -> Tensor:
     """F(s', z) of Algorithm 2: f(s')·z with f = (φ - μ) / σ, over ‖f‖ if `unit_norm`.
@@ -32,13 +32,13 @@ def random_reward(
         features: φ(s'), `[..., d]`.
         latents: z, `[..., d]`.
         mean: μ, `[d]`.
-        deviation: σ, `[d]`.
+        std: σ, `[d]`.
 
     Returns:
         The bonus `[...]`; with `unit_norm` and z on the sphere it lies in [-1, 1].
 
     """
-    standardised = (features - mean) / (deviation + DEVIATION_EPSILON)
+    standardised = (features - mean) / (std + STD_EPSILON)
     if unit_norm:
         norm = standardised.norm(dim=-1, keepdim=True)
         standardised = standardised / (norm + NORM_EPSILON)
@@ -57,17 +57,17 @@ class RandomReward:
     ) -> None:
         self._standardise = standardise
         self._unit_norm = unit_norm
-        self.moments = RunningMoments((dimension,), device)
+        self.moments = RunningMeanStd((dimension,), device)
         """Of everything observed up to the last `commit`."""
-        self._pending = RunningMoments((dimension,), device)
+        self._pending = RunningMeanStd((dimension,), device)
         self.mean = torch.zeros(dimension, device=device)
         """μ, float32 `[d]`."""
-        self.deviation = torch.ones(dimension, device=device)
+        self.std = torch.ones(dimension, device=device)
         """σ, float32 `[d]`."""
 
     def reward(self, features: Tensor, z: Tensor) -> Tensor:
         """F `[...]` of φ(s') `[..., d]` under z `[..., d]`; changes nothing."""
-        return random_reward(features, z, self.mean, self.deviation, self._unit_norm)
+        return random_reward(features, z, self.mean, self.std, self._unit_norm)
 
     @torch.no_grad()
     def observe(self, features: Tensor, real: Tensor | None = None) -> None:
@@ -79,12 +79,12 @@ class RandomReward:
         """Standardise with everything observed so far, from now on."""
         if self._standardise:
             self.moments.merge(self._pending)
-            self._pending = RunningMoments(tuple(self.mean.shape), self.mean.device)
+            self._pending = RunningMeanStd(tuple(self.mean.shape), self.mean.device)
             self._use_moments()
 
     def _use_moments(self) -> None:
         self.mean = self.moments.mean.float()
-        self.deviation = self.moments.deviation.float()
+        self.std = self.moments.std.float()
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on exactly from here."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from rle.core.laws import Law, sphere
+from rle.core.distributions import LatentDistribution, sphere
 
 
 class LatentState(NamedTuple):
@@ -70,13 +70,13 @@ class Latents:
         dimension: int,
         period: int,
         generator: torch.Generator,
-        law: Law = sphere,
+        distribution: LatentDistribution = sphere,
         staggered: bool = False,
         device: torch.device | str = "cpu",
     ) -> None:
         self._shape = (num_envs, dimension)
         self._period = period
-        self._law = law
+        self._latent_distribution = distribution
         self._generator = generator
         self._device = torch.device(device)
         z = self._draw()
@@ -84,7 +84,7 @@ class Latents:
         self._state = start_latents(z, period, offsets)
 
     def _draw(self) -> Tensor:
-        return self._law(self._shape, self._generator).to(self._device)
+        return self._latent_distribution(self._shape, self._generator).to(self._device)
 
     @property
     def z(self) -> Tensor:

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.core.moments import RunningMoments
 from rle.core.returns import discounted_sums
+from rle.core.running_mean_std import RunningMeanStd
 
 EPSILON = 1e-8
 
@@ -26,7 +26,7 @@ class RewardScaler:
     def __init__(self, num_envs: int, discounts: Tensor) -> None:
         self._discounts = discounts
         self._carry = torch.zeros(num_envs, len(discounts), device=discounts.device)
-        self._moments = [RunningMoments((), discounts.device) for _ in discounts]
+        self._moments = [RunningMeanStd((), discounts.device) for _ in discounts]
 
     def __call__(self, rewards: Tensor, stop: Tensor, real: Tensor | None = None) -> Tensor:
         """Scale `[T, N, K]` rewards whose streams stop where `stop` `[T, N, K]` says."""
@@ -34,16 +34,16 @@ class RewardScaler:
         self._carry = torch.where(stop[-1], 0.0, sums[-1])
         for stream, moments in enumerate(self._moments):
             moments.update(sums[..., stream], real)
-        return rewards / self.deviations()
+        return rewards / self.std()
 
     def step(self, rewards: Tensor, stop: Tensor, real: Tensor | None = None) -> Tensor:
         """Scale one step's `[N, K]` rewards; `real` is bool `[N]`."""
         return self(rewards[None], stop[None], None if real is None else real[None])[0]
 
-    def deviations(self) -> Tensor:
+    def std(self) -> Tensor:
         """What rewards are divided by now, `[K]`."""
-        deviation = torch.stack([moments.deviation for moments in self._moments])
-        return (deviation.square() + EPSILON).sqrt().to(self._discounts.dtype)
+        std = torch.stack([moments.std for moments in self._moments])
+        return (std.square() + EPSILON).sqrt().to(self._discounts.dtype)
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on exactly from here."""

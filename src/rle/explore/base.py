@@ -57,6 +57,9 @@ class Strategy:
     """What `auxiliary_loss` reads of its transitions: nothing else is gathered for it."""
     warmup_rollouts: int = 0
     """Rollouts of random actions shown to `warm_up` before training; they count as training steps."""
+    learned: tuple[str, ...] = ()
+    """The branches of `state_dict` that another run may begin with: what was learned, and nothing of
+    the environments or of randomness."""
     learns: bool = True
     """Whether the agent is to learn from what happens; without, it only acts."""
 
@@ -153,6 +156,10 @@ class Strategy:
 
     def load_state_dict(self, state: State) -> None:
         """Go on from a state of `state_dict`."""
+
+    def begin_with(self, state: State) -> None:
+        """Begin a run with what was `learned` in another, of the same form; before `start`."""
+        self.load_state_dict(self.state_dict() | {name: state[name] for name in self.learned})
 
 
 class Trained(NamedTuple):

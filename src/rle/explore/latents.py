@@ -1,14 +1,19 @@
-"""Laws of z, and functions that users bring, by name: `module:function`, or an entry point's."""
+"""Distributions of z, and functions that users bring, by name: `module:function` or an entry point's."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from rle.checks import nearest
-from rle.core.laws import LAWS, Law, check_law
+from rle.core.distributions import (
+    LATENT_DISTRIBUTIONS,
+    LatentDistribution,
+    check_latent_distribution,
+)
 from rle.errors import UsageError
-from rle.modules import LAW_GROUP, import_named, installed
+from rle.modules import DISTRIBUTION_GROUP, import_named, installed
 
 
 def load_function(
@@ -44,13 +49,15 @@ def load_function(
     return found
 
 
-def latent_law(name: str, dimension: int) -> Law:
-    """The law called `name`, or a user's own, checked."""
-    if name in LAWS:
-        return LAWS[name]
-    known = [*LAWS, *installed(LAW_GROUP)]
+def latent_distribution(name: str, dimension: int) -> LatentDistribution:
+    """The distribution called `name`, or a user's own, checked."""
+    if name in LATENT_DISTRIBUTIONS:
+        return LATENT_DISTRIBUTIONS[name]
+    known = [*LATENT_DISTRIBUTIONS, *installed(DISTRIBUTION_GROUP)]
     if ":" not in name and name not in known:
-        raise UsageError(f"rle.law is {name!r}: {nearest(name, known)}")
-    law: Law = load_function(name, "rle.law", ("shape", "generator"), LAW_GROUP)  # type: ignore[assignment]
-    check_law(law, dimension, name)
-    return law
+        raise UsageError(f"rle.distribution is {name!r}: {nearest(name, known)}")
+    arguments = ("shape", "generator")
+    found = load_function(name, "rle.distribution", arguments, DISTRIBUTION_GROUP)
+    distribution = cast(LatentDistribution, found)
+    check_latent_distribution(distribution, dimension, name)
+    return distribution

@@ -26,7 +26,7 @@ class NoisyNet(Strategy):
         self._silent = False
 
     def linear(self, inputs: int, outputs: int) -> nn.Linear:
-        return NoisyLinear(inputs, outputs, self._config.initial_deviation)
+        return NoisyLinear(inputs, outputs, self._config.initial_std)
 
     @torch.no_grad()
     def begin_rollout(self, network: ActorCritic) -> None:
@@ -43,13 +43,11 @@ class NoisyNet(Strategy):
         self._generator = generator(seed, "weight noise")
 
     def after_update(self, network: ActorCritic) -> None:
-        deviations = [
-            layer.weight_deviation.detach().abs().mean() for layer in noisy_layers(network)
-        ]
-        self._mean_deviation = float(torch.stack(deviations).mean())
+        stds = [layer.weight_std.detach().abs().mean() for layer in noisy_layers(network)]
+        self._mean_std = float(torch.stack(stds).mean())
 
     def metrics(self) -> dict[str, float]:
-        return {"noisy_deviation": self._mean_deviation}
+        return {"noisy_std": self._mean_std}
 
     def state_dict(self) -> State:
         return {"generator": generator_state(self._generator)}

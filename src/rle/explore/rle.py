@@ -14,10 +14,10 @@ from rle.config import RLEConfig, RunConfig
 from rle.core.bonus import RandomReward
 from rle.core.features import FeatureNetwork
 from rle.core.latents import LatentState, stagger, start_latents, step_latents
-from rle.core.moments import RunningMoments
+from rle.core.running_mean_std import RunningMeanStd
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
-from rle.explore.latents import latent_law, load_function
+from rle.explore.latents import latent_distribution, load_function
 from rle.explore.transitions import Transitions
 from rle.modules import FEATURE_GROUP
 from rle.nets.actor_critic import ActorCritic
@@ -29,6 +29,8 @@ from rle.tasks.base import State, Step, TaskSpec
 
 class RandomLatentExploration(Strategy):
     """Keeps every environment's z, counts down to the next one, and computes F."""
+
+    learned = ("features", "moments")
 
     def __init__(
         self,
@@ -61,7 +63,7 @@ class RandomLatentExploration(Strategy):
             )
             if config.condition:
                 self.input_size = self.latent_size
-        self._law = latent_law(config.law, config.dimension)
+        self._latent_distribution = latent_distribution(config.distribution, config.dimension)
         self._generator = generator(seed, "latents")
         self._num_envs = num_envs
         self.random_reward = RandomReward(
@@ -100,7 +102,9 @@ class RandomLatentExploration(Strategy):
     def _draw(self, steps: int) -> Tensor:
         if self._pinned is not None:
             return self._pinned.expand(steps, -1, -1)
-        return self._law((steps, self._num_envs, self.config.dimension), self._generator)
+        return self._latent_distribution(
+            (steps, self._num_envs, self.config.dimension), self._generator
+        )
 
     def draw(self, steps: int) -> None:
         # One z per step and environment, whether it is needed or not: how many are drawn must not
@@ -212,9 +216,9 @@ class RandomLatentExploration(Strategy):
             features = self.features(observation)
             return torch.cat([self._reward_of_features(features, z).T for z in latent[:, None]])
 
-    def draw_latents(self, count: int, source: torch.Generator) -> Tensor:
-        """`[count, d]` latents from the strategy's law, from a generator of the caller's."""
-        return self._law((count, self.config.dimension), source)
+    def sample_latents(self, count: int, source: torch.Generator) -> Tensor:
+        """`[count, d]` latents from the strategy's distribution, from a generator of the caller's."""
+        return self._latent_distribution((count, self.config.dimension), source)
 
     def reseed(self, seed: int) -> None:
         self._generator = generator(seed, "latents")
@@ -233,11 +237,15 @@ class RandomLatentExploration(Strategy):
         self.features.load_state_dict(state["features"])
         self._initial_features = state["initial_features"].to(self.device)
         # Checkpoints are written between rollouts, when nothing is pending.
-        nothing = RunningMoments((self.config.dimension,)).state_dict()
+        nothing = RunningMeanStd((self.config.dimension,)).state_dict()
         self.random_reward.load_state_dict({"moments": state["moments"], "pending": nothing})
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
         self._generator = restore_generator(state["generator"])
+
+    def begin_with(self, state: State) -> None:
+        super().begin_with(state)
+        self._initial_features = self._feature_vector()
 
 
 def build_rle(

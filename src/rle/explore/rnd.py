@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rle.config import RNDConfig, RunConfig
-from rle.core.moments import RunningMoments
+from rle.core.running_mean_std import RunningMeanStd
 from rle.explore.base import Strategy, Stream
 from rle.explore.transitions import Transitions
 from rle.nets.images import ImageBody, ImageHead
@@ -20,7 +20,7 @@ from rle.nets.layers import Head
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State, TaskSpec
 
-DEVIATION_EPSILON = 1e-8
+STD_EPSILON = 1e-8
 """Keeps an observation that never varied from being divided by zero."""
 
 
@@ -33,6 +33,7 @@ class RandomNetworkDistillation(Strategy):
     """A trained predictor, a fixed target, and whitened observations for both."""
 
     auxiliary_fields = ("next_observation",)
+    learned = ("predictor", "target", "moments")
 
     def __init__(
         self,
@@ -60,10 +61,10 @@ class RandomNetworkDistillation(Strategy):
             )
         self._shape = observation_shape
         self._device = device
-        self._moments = RunningMoments(observation_shape, device)
-        self._seen = RunningMoments(observation_shape, device)
+        self._moments = RunningMeanStd(observation_shape, device)
+        self._seen = RunningMeanStd(observation_shape, device)
         self._mean = torch.zeros(observation_shape, device=device)
-        self._deviation = torch.ones(observation_shape, device=device)
+        self._std = torch.ones(observation_shape, device=device)
         self._generator = generator(seed, "rnd")
         self._judged: tuple[Transitions, Tensor] | None = None
         """What `bonus` was asked about last, and its errors: `observe` need not predict again."""
@@ -75,7 +76,7 @@ class RandomNetworkDistillation(Strategy):
         return observation[:, -self._shape[0] :]
 
     def _whiten(self, observation: Tensor) -> Tensor:
-        whitened = (observation - self._mean) / (self._deviation + DEVIATION_EPSILON)
+        whitened = (observation - self._mean) / (self._std + STD_EPSILON)
         return whitened.clamp(-self.config.observation_clip, self.config.observation_clip)
 
     @torch.no_grad()
@@ -102,10 +103,10 @@ class RandomNetworkDistillation(Strategy):
             self._mean_error = float(torch.cat(self._errors).mean())
             self._errors.clear()
         self._moments.merge(self._seen)
-        self._seen = RunningMoments(self._shape, self._device)
+        self._seen = RunningMeanStd(self._shape, self._device)
         # In place: a compiled update step reads them.
         self._mean.copy_(self._moments.mean)
-        self._deviation.copy_(self._moments.deviation)
+        self._std.copy_(self._moments.std)
 
     def auxiliary_rows(self, index: Tensor, size: int) -> Tensor:
         """A random share of the minibatch: the predictor must not learn faster than the agent sees."""
@@ -140,7 +141,7 @@ class RandomNetworkDistillation(Strategy):
         self._target.load_state_dict(state["target"])
         self._moments.load_state_dict(state["moments"])
         self._mean.copy_(self._moments.mean)
-        self._deviation.copy_(self._moments.deviation)
+        self._std.copy_(self._moments.std)
         self._generator = restore_generator(state["generator"])
 
 

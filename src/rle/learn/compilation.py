@@ -43,13 +43,18 @@ def should_compile(config: RunConfig) -> bool:
                 "compile is on but no C++ compiler was found: install g++ or set --compile off."
             )
         return True
-    updates = config.rollouts * config.learner.epochs * config.learner.minibatches
-    if updates < WORTHWHILE_UPDATES:
+    if not pays(config):
         return False
     if not compiler_available():
         logger.warning("no C++ compiler found: running uncompiled, at about half the speed")
         return False
     return True
+
+
+def pays(config: RunConfig) -> bool:
+    """Whether a run is long enough to be worth compiling."""
+    updates = config.rollouts * config.learner.epochs * config.learner.minibatches
+    return updates >= WORTHWHILE_UPDATES
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

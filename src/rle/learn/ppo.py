@@ -366,7 +366,7 @@ class PPO(Learner):
         for index, stream in enumerate(self.streams[1:], start=1):
             bonus = reward[:, index]
             result[f"bonus_{stream.name}_mean"] = float(bonus.mean())
-            result[f"bonus_{stream.name}_deviation"] = float(bonus.std())
+            result[f"bonus_{stream.name}_std"] = float(bonus.std())
             result[f"bonus_{stream.name}_min"] = float(bonus.min())
             result[f"bonus_{stream.name}_max"] = float(bonus.max())
         sizes = (per_stream * self._coefficients).abs().mean(0)

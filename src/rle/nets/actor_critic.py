@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from rle.config import Activation, NetworkConfig
 from rle.core.features import initialise
 from rle.nets.distributions import distribution_for
 from rle.nets.layers import MLP, LinearFactory
+from rle.renamed import read_renamed_parameters
 from rle.tasks.base import Continuous, TaskSpec
 
 ENCODER_GAIN = 0.1
@@ -26,6 +28,9 @@ class ActorCritic(nn.Module, ABC):
 
     value_body: nn.Module
     """The value network without its heads, or the part of it before z joins: what RLE's φ follows."""
+    beside_latent: Mapping[str, int] = {}
+    """Of every weight matrix that the latent input is concatenated for: how many of its columns, the
+    first ones, see something else."""
 
     @abstractmethod
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
@@ -71,8 +76,9 @@ class VectorActorCritic(ActorCritic):
         continuous = isinstance(spec.action_space, Continuous)
         outputs = distribution.output_size // 2 if continuous else distribution.output_size
         self.policy_head = initialise(linear(self.policy_body.width, outputs), 0.01, generator)
-        start = torch.full((outputs,), math.log(config.initial_action_deviation))
-        self.log_deviation = nn.Parameter(start) if continuous else None
+        start = torch.full((outputs,), math.log(config.initial_action_std))
+        self.log_std = nn.Parameter(start) if continuous else None
+        self.register_load_state_dict_pre_hook(read_renamed_parameters)
         split = config.value_backbone
         before, after = config.value_hidden[:split], config.value_hidden[split:]
         self.value_body = MLP(
@@ -94,6 +100,18 @@ class VectorActorCritic(ActorCritic):
             else None
         )
         self._policy_latent_scale = config.policy_latent_scale
+        joins = "value_tail" if split else "value_body"
+        self.beside_latent = {
+            **_first_weights(
+                "policy_body", config.policy_hidden, ["policy_head"], observation_size
+            ),
+            **_first_weights(
+                joins,
+                after,
+                [f"value_heads.{index}" for index in range(streams)],
+                self.value_body.width if split else observation_size,
+            ),
+        }
 
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
         return self._policy(observation, self._encode(latent))
@@ -114,8 +132,8 @@ class VectorActorCritic(ActorCritic):
         if encoded is not None and self._policy_latent_scale != 1:
             encoded = self._policy_latent_scale * encoded
         output = self.policy_head(self.policy_body(_join(observation, encoded)))
-        if self.log_deviation is not None:
-            output = torch.cat([output, self.log_deviation.expand_as(output)], -1)
+        if self.log_std is not None:
+            output = torch.cat([output, self.log_std.expand_as(output)], -1)
         return output
 
     def _value(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
@@ -139,6 +157,14 @@ class LatentEncoder(MLP):
     ) -> None:
         super().__init__(inputs, sizes, activation, generator)
         initialise(self._linears[-1], ENCODER_GAIN, generator)
+
+
+def _first_weights(
+    body: str, hidden: tuple[int, ...], heads: list[str], columns: int
+) -> dict[str, int]:
+    """The weights of a body's first layer, or of the heads on a body without layers."""
+    layers = [f"{body}.layers.0"] if hidden else heads
+    return {f"{layer}.weight": columns for layer in layers}
 
 
 def _join(values: Tensor, latent: Tensor | None) -> Tensor:

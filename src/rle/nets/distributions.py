@@ -96,27 +96,27 @@ class DiagonalGaussian(ActionDistribution):
         return torch.randn((*shape, *self.noise_shape), generator=generator)
 
     def sample(self, output: Tensor, noise: Tensor) -> Tensor:
-        mean, log_deviation = output.chunk(2, -1)
-        return mean + log_deviation.exp() * noise
+        mean, log_std = output.chunk(2, -1)
+        return mean + log_std.exp() * noise
 
     def mode(self, output: Tensor) -> Tensor:
         return output.chunk(2, -1)[0]
 
     def log_probability(self, output: Tensor, action: Tensor) -> Tensor:
-        mean, log_deviation = output.chunk(2, -1)
-        standard = (action - mean) / log_deviation.exp()
-        return (-0.5 * standard.square() - log_deviation - 0.5 * math.log(2 * math.pi)).sum(-1)
+        mean, log_std = output.chunk(2, -1)
+        standard = (action - mean) / log_std.exp()
+        return (-0.5 * standard.square() - log_std - 0.5 * math.log(2 * math.pi)).sum(-1)
 
     def entropy(self, output: Tensor) -> Tensor:
-        _, log_deviation = output.chunk(2, -1)
-        return (log_deviation + 0.5 * math.log(2 * math.pi * math.e)).sum(-1)
+        _, log_std = output.chunk(2, -1)
+        return (log_std + 0.5 * math.log(2 * math.pi * math.e)).sum(-1)
 
     def divergence(self, first: Tensor, second: Tensor) -> Tensor:
-        mean, log_deviation = first.chunk(2, -1)
-        other_mean, other_log_deviation = second.chunk(2, -1)
-        ratio = (2 * (log_deviation - other_log_deviation)).exp()
-        shift = ((mean - other_mean) / other_log_deviation.exp()).square()
-        return (other_log_deviation - log_deviation + 0.5 * (ratio + shift - 1)).sum(-1)
+        mean, log_std = first.chunk(2, -1)
+        other_mean, other_log_std = second.chunk(2, -1)
+        ratio = (2 * (log_std - other_log_std)).exp()
+        shift = ((mean - other_mean) / other_log_std.exp()).square()
+        return (other_log_std - log_std + 0.5 * (ratio + shift - 1)).sum(-1)
 
 
 def distribution_for(space: ActionSpace) -> ActionDistribution:

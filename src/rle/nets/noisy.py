@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from rle.renamed import read_renamed_parameters
+
 
 class NoisyLinear(nn.Linear):
     """y = (W + σ_W ∘ ε_W) x + (b + σ_b ∘ ε_b) with independent standard normal ε.
@@ -18,12 +20,13 @@ class NoisyLinear(nn.Linear):
     weight_noise: Tensor
     bias_noise: Tensor
 
-    def __init__(self, inputs: int, outputs: int, initial_deviation: float) -> None:
+    def __init__(self, inputs: int, outputs: int, initial_std: float) -> None:
         super().__init__(inputs, outputs)
-        self.weight_deviation = nn.Parameter(torch.full((outputs, inputs), initial_deviation))
-        self.bias_deviation = nn.Parameter(torch.full((outputs,), initial_deviation))
+        self.weight_std = nn.Parameter(torch.full((outputs, inputs), initial_std))
+        self.bias_std = nn.Parameter(torch.full((outputs,), initial_std))
         self.register_buffer("weight_noise", torch.zeros(outputs, inputs))
         self.register_buffer("bias_noise", torch.zeros(outputs))
+        self.register_load_state_dict_pre_hook(read_renamed_parameters)
 
     def resample(self, generator: torch.Generator) -> None:
         """Draw new noise."""
@@ -37,8 +40,8 @@ class NoisyLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """`[..., inputs] -> [..., outputs]`."""
-        weight = self.weight + self.weight_deviation * self.weight_noise
-        bias = self.bias + self.bias_deviation * self.bias_noise
+        weight = self.weight + self.weight_std * self.weight_noise
+        bias = self.bias + self.bias_std * self.bias_noise
         if weight.dim() == 3:
             return (weight @ x[..., None]).squeeze(-1) + bias
         return functional.linear(x, weight, bias)

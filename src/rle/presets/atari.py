@@ -35,7 +35,7 @@ ATARI_PPO: Settings = {
 ATARI_RLE: Settings = {
     "rle.coefficient": 0.01,
     "rle.dimension": 16,
-    "rle.law": "sphere",
+    "rle.distribution": "sphere",
     "rle.resample_every": 1280,
     "learner.learning_rate": 3e-4,
     "learner.discount": 0.999,
@@ -68,7 +68,7 @@ ATARI: Mapping[str, Settings] = {
     "none": {},
     "rle": ATARI_RLE,
     "rnd": ATARI_RND,
-    "noisy": {"noisy.initial_deviation": 0.017, "learner.entropy_coefficient": 0.0},
+    "noisy": {"noisy.initial_std": 0.017, "learner.entropy_coefficient": 0.0},
     "white-noise": {"white_noise.coefficient": 0.01, "learner.scale_reward": True},
 }
 

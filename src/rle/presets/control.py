@@ -69,7 +69,7 @@ CONTROL_RLE: Settings = {
     "network.value_backbone": 3,
     "rle.feature_hidden": (512, 512, 256),
     "rle.feature_activation": "tanh",
-    "rle.law": "sphere",
+    "rle.distribution": "sphere",
     "rle.standardise": True,
     "rle.unit_norm": False,
     "rle.discount": 0.99,
@@ -104,7 +104,7 @@ CONTROL: Mapping[str, Settings] = {
     "rle": CONTROL_RLE,
     "rnd": CONTROL_RND,
     # Not in the paper's table: Atari's.
-    "noisy": {"noisy.initial_deviation": 0.017, "learner.entropy_coefficient": 0.0},
+    "noisy": {"noisy.initial_std": 0.017, "learner.entropy_coefficient": 0.0},
     "white-noise": CONTROL_WHITE_NOISE,
 }
 
@@ -123,7 +123,7 @@ CONTROL_RELEASED: Mapping[str, Settings] = {
     "none": _REWARD_UNSCALED,
     "rle": {
         "rle.coefficient": 0.1,
-        "rle.law": "normal",
+        "rle.distribution": "normal",
         "rle.standardise": False,
         "learner.max_gradient_norm": 0.5,
     },
@@ -162,7 +162,7 @@ DESKTOP_PPO: Settings = {
     "network.policy_hidden": (64, 64),
     "network.value_hidden": (64, 64),
     "network.activation": "tanh",
-    "network.initial_action_deviation": 0.37,
+    "network.initial_action_std": 0.37,
     "network.latent_encoder": (64, 16),
     "threads": 1,
     "checkpoint_every": 250_000,

@@ -33,7 +33,7 @@ FOURROOM_PPO: Settings = {
 FOURROOM_RLE: Settings = {
     "rle.coefficient": 0.1,
     "rle.dimension": 4,
-    "rle.law": "sphere",
+    "rle.distribution": "sphere",
     "rle.resample_every": 128,
     "rle.discount": 0.99,
     # F(s, z) = φ(s) / ‖φ(s)‖ · z is not standardised on FourRoom. The bonus is divided by the running
@@ -59,7 +59,7 @@ FOURROOM_RND: Settings = {
     "rnd.warmup_rollouts": 1,
 }
 
-FOURROOM_NOISY: Settings = {"noisy.initial_deviation": 0.017}
+FOURROOM_NOISY: Settings = {"noisy.initial_std": 0.017}
 """The entropy weight is the table's 0.01; 0 is Atari's."""
 
 FOURROOM_WHITE_NOISE: Settings = {"white_noise.coefficient": 0.01}

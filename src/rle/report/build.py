@@ -17,6 +17,7 @@ from rle.report.measure.suites import measure_suite
 from rle.report.measure.training import over_training
 from rle.report.read.methods import TaskGroup, find_suites, group_runs
 from rle.report.read.records import RunRecord, find_runs, read_run
+from rle.report.write.folder import FIGURES, PAGE, SUMMARY, TABLES, make_folders, require_ours
 from rle.report.write.html import render
 from rle.report.write.page import Section, facts, make_page
 from rle.report.write.paper import paper_section
@@ -24,13 +25,8 @@ from rle.report.write.suite import suite_section, suite_summary
 from rle.report.write.summary import interval_method, task_summary, without_nan
 from rle.report.write.tables import to_csv, to_latex
 from rle.report.write.task import task_section
-from rle.runs.directory import make_folder
 from rle.stats import DEFAULT_BOOTSTRAP, Bootstrap
 
-PAGE = "report.html"
-SUMMARY = "summary.json"
-FIGURES = "figures"
-TABLES = "tables"
 PAPER_FOLDER = "paper-report"
 """Where the report goes when it is of the paper alone."""
 MOST_SECTIONS = 12
@@ -49,7 +45,8 @@ def report(
     Args:
         paths: run directories, or folders that hold some at any depth.
         out: where to write `report.html`, `summary.json`, `figures/` (SVG and PNG) and `tables/`
-            (CSV and LaTeX); by default `report` in the first of `paths`, or `paper-report`.
+            (CSV and LaTeX); by default `report` in the first of `paths`, or `paper-report`. A report
+            that is there is made anew; files that are no report's are not overwritten.
         paper: whether to rebuild the paper's Atari results and set the runs beside them; `paths`
             may then be empty.
         bootstrap: how intervals are made; the report says which method it was.
@@ -62,13 +59,18 @@ def report(
     roots = [Path(path) for path in paths]
     default = roots[0] / "report" if roots else Path(PAPER_FOLDER)
     folder = default if out is None else Path(out)
+    # Before the work begins, what can be said before; the names of figures are not known yet.
+    require_ours(folder, [PAGE, SUMMARY])
     records, left_out = _read_all(roots) if roots else ([], [])
     groups = group_runs(records)
-    _make_folders(folder)
+    make_folders(folder)
     sections, measured, more = _sections(groups, paper, bootstrap)
     drawings: dict[str, Drawing] = {}
+    files: dict[str, str | bytes] = {}
     for section in sections:
-        drawings |= _write_section(section, folder)
+        drawn = {f"{section.identity}-{figure.name}": figure for figure in section.figures}
+        drawings |= {name: draw(figure, name) for name, figure in drawn.items()}
+        files |= _tables(section)
     arguments = [
         *map(str, paths),
         *(["--paper"] if paper else []),
@@ -97,8 +99,12 @@ def report(
         **more,
     }
     text = json.dumps(without_nan(summary), indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
-    (folder / PAGE).write_text(render(page, drawings), encoding="utf-8")
+    # The summary first: by it, the rest is known to be a report's, also if writing is interrupted.
+    files = {SUMMARY: text + "\n", **_pictures(drawings), **files, PAGE: render(page, drawings)}
+    require_ours(folder, files)
+    for name, content in files.items():
+        data = content.encode("utf-8") if isinstance(content, str) else content
+        (folder / name).write_bytes(data)
     return folder / PAGE
 
 
@@ -113,11 +119,6 @@ def _read_all(roots: list[Path]) -> tuple[list[RunRecord], list[str]]:
     if not records:
         raise UsageError(f"no run can be read; the first problem: {left_out[0]}")
     return records, left_out
-
-
-def _make_folders(folder: Path) -> None:
-    for name in (FIGURES, TABLES):
-        make_folder(folder / name, "--out")
 
 
 def _sections(
@@ -152,17 +153,20 @@ def _sections(
     return [*first, *of_tasks], measured, more
 
 
-def _write_section(section: Section, folder: Path) -> dict[str, Drawing]:
-    """The files of a section, whose names begin with its identity; its drawings, by these names."""
-    drawings = {}
-    for figure in section.figures:
-        name = f"{section.identity}-{figure.name}"
-        drawing = draw(figure, name)
-        (folder / FIGURES / f"{name}.svg").write_text(drawing.svg, encoding="utf-8")
-        (folder / FIGURES / f"{name}.png").write_bytes(drawing.png)
-        drawings[name] = drawing
+def _pictures(drawings: dict[str, Drawing]) -> dict[str, str | bytes]:
+    """The files of all drawings, by their names in the report's folder."""
+    files: dict[str, str | bytes] = {}
+    for name, drawing in drawings.items():
+        files[f"{FIGURES}/{name}.svg"] = drawing.svg
+        files[f"{FIGURES}/{name}.png"] = drawing.png
+    return files
+
+
+def _tables(section: Section) -> dict[str, str | bytes]:
+    """The files of a section's tables, whose names begin with its identity."""
+    files: dict[str, str | bytes] = {}
     for table in (*section.tables, *section.folded_tables):
         name = f"{section.identity}-{table.name}"
-        (folder / TABLES / f"{name}.csv").write_text(to_csv(table), encoding="utf-8")
-        (folder / TABLES / f"{name}.tex").write_text(to_latex(table, name), encoding="utf-8")
-    return drawings
+        files[f"{TABLES}/{name}.csv"] = to_csv(table)
+        files[f"{TABLES}/{name}.tex"] = to_latex(table, name)
+    return files

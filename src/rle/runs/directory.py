@@ -7,21 +7,19 @@ readable directory. `docs/run-directory.md` describes every file and field.
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
-import os
-import platform
-import subprocess
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.renamed import present_metrics
+from rle.runs.provenance import describe_machine
 from rle.settings import from_dict, to_dict
 
 if TYPE_CHECKING:
@@ -35,16 +33,24 @@ SPEC = "spec.json"
 METRICS = "metrics.jsonl"
 EPISODES = "episodes.jsonl"
 FINISHED = "finished.json"
+CHANGES = "changes.json"
+INITIAL = "initial.safetensors"
+EVALUATION = "eval.json"
 CHECKPOINTS = "checkpoints"
 ARTEFACTS = "artefacts"
 LOCK = "lock"
-_RECORDED_PACKAGES = ("random-latent-exploration", "torch", "numpy", "gymnasium", "safetensors")
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Replace `path` with `value` as JSON, whole or not at all."""
+def write_json(path: Path, value: Any, keep_old: bool = False) -> None:
+    """Replace `path` with `value` as JSON, whole or not at all.
+
+    `keep_old` gives what stood there, if it was something else, the first free name with a number.
+    """
     temporary = path.with_suffix(path.suffix + ".partial")
     temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    if keep_old and path.exists() and path.read_bytes() != temporary.read_bytes():
+        numbered = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(1))
+        path.rename(next(name for name in numbered if not name.exists()))
     temporary.replace(path)
 
 
@@ -97,8 +103,17 @@ class RunDirectory:
     path: Path
 
     @classmethod
-    def create(cls, path: Path, config: RunConfig) -> RunDirectory:
-        """A new run directory at `path`, which must be empty or absent."""
+    def create(
+        cls,
+        path: Path,
+        config: RunConfig,
+        init_from: dict[str, Any] | None = None,
+        initial: State | None = None,
+    ) -> RunDirectory:
+        """A new run directory at `path`, which must be empty or absent.
+
+        `init_from` describes the run whose agent this one begins with; `initial` is what it begins with.
+        """
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             holds = "already holds a run" if (path / CONFIG).exists() else "is not empty"
             advice = f"`rle resume {path}`" if (path / CONFIG).exists() else "an empty folder"
@@ -106,9 +121,14 @@ class RunDirectory:
                 f"the output folder {path} {holds}: choose another --out, or {advice}."
             )
         make_folder(path, "--out")
+        if initial is not None:
+            from rle.runs.state import save_state
+
+            save_state(path / INITIAL, initial)
         # The configuration comes first: from then on the run can be resumed, whatever happens.
         write_json(path / CONFIG, to_dict(config))
-        write_json(path / META, describe_machine(config))
+        described = {} if init_from is None else {"init_from": init_from}
+        write_json(path / META, describe_machine(config) | described)
         return cls(path)
 
     @classmethod
@@ -131,7 +151,7 @@ class RunDirectory:
 
     def metrics(self) -> list[dict[str, Any]]:
         """One object per iteration."""
-        return list(read_lines(self.path / METRICS))
+        return [present_metrics(line) for line in read_lines(self.path / METRICS)]
 
     def episodes(self) -> list[dict[str, Any]]:
         """One object per finished episode."""
@@ -161,6 +181,21 @@ class RunDirectory:
         """Declare the run finished."""
         write_json(self.path / FINISHED, record)
 
+    def changes(self) -> list[dict[str, Any]]:
+        """What was changed of the run since it began, the oldest first."""
+        path = self.path / CHANGES
+        if not path.exists():
+            return []
+        changes: list[dict[str, Any]] = read_json(path)["changes"]
+        return changes
+
+    def save_change(self, change: dict[str, Any], config: RunConfig) -> None:
+        """Let the run be what `config` says from now on, and no longer finished."""
+        # In this order: a crash in between leaves a run that `rle resume` ends as it was to end.
+        write_json(self.path / CHANGES, {"changes": [*self.changes(), change]})
+        (self.path / FINISHED).unlink(missing_ok=True)
+        write_json(self.path / CONFIG, to_dict(config))
+
     def checkpoint_steps(self) -> list[int]:
         """Steps at which checkpoints stand, ascending."""
         return _steps_of(self.path / CHECKPOINTS)
@@ -175,7 +210,7 @@ class RunDirectory:
             (self.path / folder).mkdir(exist_ok=True)
         if artefacts:
             save_state(self.path / ARTEFACTS / f"{step:012d}.safetensors", dict(artefacts))
-        save_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors", state)
+        save_state(self.checkpoint_path(step), state)
 
     def latest_checkpoint(self) -> int:
         """The step of the latest checkpoint."""
@@ -187,15 +222,31 @@ class RunDirectory:
     def load_checkpoint(self, step: int | None = None, only: Collection[str] = ()) -> State:
         """The state at `step`, or at the latest checkpoint; `only` some branches of it if named."""
         step = self.latest_checkpoint() if step is None else step
+        self.require_checkpoint(step)
+        from rle.runs.state import load_state
+
+        return load_state(self.checkpoint_path(step), only)
+
+    def require_checkpoint(self, step: int) -> None:
+        """Raise `UsageError` unless there is a checkpoint at `step`."""
         steps = self.checkpoint_steps()
         if step not in steps:
             raise UsageError(
                 f"{self.path} has no checkpoint at step {step}: choose one of "
                 f"{', '.join(str(present) for present in steps)}."
             )
+
+    def checkpoint_path(self, step: int) -> Path:
+        """Where the checkpoint of `step` stands, if there is one."""
+        return self.path / CHECKPOINTS / f"{step:012d}.safetensors"
+
+    def load_initial(self) -> State | None:
+        """The agent that the run began with, if it was another run's; None if it began anew."""
+        if not (self.path / INITIAL).exists():
+            return None
         from rle.runs.state import load_state
 
-        return load_state(self.path / CHECKPOINTS / f"{step:012d}.safetensors", only)
+        return load_state(self.path / INITIAL)
 
     def artefact_steps(self) -> list[int]:
         """Steps at which the suite's own data stand, ascending."""
@@ -243,43 +294,3 @@ class RunDirectory:
 
 def _steps_of(folder: Path) -> list[int]:
     return sorted(int(path.stem) for path in folder.glob("*.safetensors"))
-
-
-def describe_machine(config: RunConfig) -> dict[str, Any]:
-    """Where and with what a run is made: enough to explain a difference later."""
-    import torch
-
-    versions = {}
-    for package in _RECORDED_PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "unknown"
-    return {
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "processor_count": os.cpu_count(),
-        "device": config.machine.device,
-        "threads": torch.get_num_threads(),
-        "versions": versions,
-        "git": _git_state(),
-    }
-
-
-def _git_state() -> dict[str, Any] | None:
-    """Commit and cleanliness of the source tree, if the package runs from one."""
-    here = Path(__file__).parent
-    try:
-        commit = _git(here, "rev-parse", "HEAD")
-        changed = bool(_git(here, "status", "--porcelain", "--untracked-files=no"))
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return {"commit": commit, "changed": changed}
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    result = subprocess.run(
-        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=10
-    )
-    return result.stdout.strip()

@@ -16,7 +16,7 @@ from rle.agents.play import play
 from rle.checks import require
 from rle.errors import UsageError
 from rle.randomness import derive_seed, generator
-from rle.runs.directory import RunDirectory, write_json
+from rle.runs.directory import EVALUATION, RunDirectory, write_json
 from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.finiteness import check_step
 from rle.runs.loading import load
@@ -51,6 +51,7 @@ def evaluate(
 ) -> Evaluation:
     """Play `episodes` fresh episodes with the agent of a run; the result is also written to `eval.json`.
 
+    What stood there, if it was another result, is kept as `eval-1.json`, `eval-2.json` and so on.
     Actions are sampled and latents drawn as in training, from generators of their own; `greedy` takes
     the most likely action instead. `env` is what `train` was given, if that was an object.
     """
@@ -67,7 +68,8 @@ def evaluate(
         tuple(episode.length for episode in finished),
         greedy,
     )
-    write_json(run.path / "eval.json", dataclasses.asdict(result) | {"mean": result.mean})
+    values = dataclasses.asdict(result) | {"mean": result.mean}
+    write_json(run.path / EVALUATION, values, keep_old=True)
     return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,28 +39,32 @@ def film(
     step: int | None = None,
     greedy: bool = False,
     seed: int = 0,
+    overwrite: bool = False,
 ) -> list[Film]:
     """Write `clips` videos of a run's agent into `out`, each under another z, and return them.
 
     A clip ends with the game, or after `seconds` of play. Agents without z play under other random
-    numbers in each clip.
+    numbers in each clip. Files that are there are not replaced, unless `overwrite` says so.
     """
     require(clips > 0, f"clips is {clips}: give a number above 0.")
     require(seconds > 0, f"seconds is {seconds}: give a number above 0.")
     agent = load(path, step)
     use_threads(agent)
+    folder = Path(out)
+    kind = "z" if agent.latent_dimension else "clip"
+    names = [folder / f"{kind}-{number}.mp4" for number in range(clips)]
+    if not overwrite:
+        _require_free(names)
     stage = filmed(agent.config.task, agent.config.environment)
     latents = None
     if agent.latent_dimension:
         latents = agent.sample_latents(clips, generator(seed, "film latents"))
-    folder = Path(out)
     make_folder(folder, "--video")
     films = []
     try:
-        for number in range(clips):
+        for number, name in enumerate(names):
             z = None if latents is None else latents[number]
             title = f"{agent.config.task}  {agent.config.explore}  {agent.trained_steps:,} steps"
-            name = folder / f"{'z' if z is not None else 'clip'}-{number}.mp4"
             with Clip(name, stage.frames_per_second, title, z) as clip:
                 score = 0.0
                 for pictures, moment in _shoot(agent, stage, z, seconds, greedy, (seed, number)):
@@ -70,6 +74,15 @@ def film(
     finally:
         stage.close()
     return films
+
+
+def _require_free(names: Sequence[Path]) -> None:
+    """Before anything is played: a clip that is there is of another agent, or of another moment."""
+    taken = [name for name in names if name.exists()]
+    require(
+        not taken,
+        f"{', '.join(map(str, taken))} would be overwritten: choose another --video, or --overwrite.",
+    )
 
 
 def _shoot(

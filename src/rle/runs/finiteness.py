@@ -25,7 +25,7 @@ _MEND = "mend the environment; `rle resume RUN` then goes on from the last check
 _ADVICE = {
     "observation": _MEND,
     "reward": _MEND,
-    "bonus": "let your own features and laws of z be finite, or lower --learning-rate.",
+    "bonus": "let your own features and distributions of z be finite, or lower --learning-rate.",
     "policy's output": "train again with a lower --learning-rate.",
 }
 """What to do, by what is not finite, in the order in which one causes the other."""

@@ -59,7 +59,7 @@ def _networks(network: NetworkConfig) -> dict[str, Any]:
         "net_arch": {"pi": list(network.policy_hidden), "vf": list(network.value_hidden)},
         "activation_fn": ACTIVATIONS[network.activation],
         # A robot that shakes more falls sooner, and one on the ground takes another time to simulate.
-        "log_std_init": math.log(network.initial_action_deviation),
+        "log_std_init": math.log(network.initial_action_std),
     }
 
 

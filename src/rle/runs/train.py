@@ -19,7 +19,11 @@ from rle.naming import folder_name
 from rle.presets import preset_config
 from rle.runs.callbacks import Callback
 from rle.runs.directory import RunDirectory
+from rle.runs.going_on import keep_change, with_total_steps
 from rle.runs.handed_over import trainer_of
+from rle.runs.inheritance import inherit
+from rle.runs.loading import load
+from rle.runs.origin import Origin, find_origin
 from rle.runs.progress import ShowProgress
 from rle.runs.sinks import SinkFactory, find_sink
 from rle.runs.sinks.jsonl import JsonLines
@@ -39,6 +43,7 @@ def train(
     out: Path | str | None = None,
     quiet: bool = False,
     callbacks: Sequence[Callback] = (),
+    init_from: Path | str | None = None,
     **settings: Any,
 ) -> RunDirectory:
     """Train an agent and return its run directory.
@@ -51,6 +56,8 @@ def train(
         out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
         callbacks: what else is to happen after each iteration. They are not recorded: give them to
             `resume` again. Sinks (`sinks=("tensorboard", "my_module:MySink")`) are.
+        init_from: `RUN[@STEP]`, another run whose agent this one begins with, as it stood at a
+            checkpoint: its networks, what its strategy has learned, its statistics of observations.
         settings: any setting by name; `__` stands for the dot (`rle__dimension=8`). One that would do
             nothing in this run is refused.
 
@@ -71,7 +78,13 @@ def train(
     if size is not None:
         settings.setdefault("num_envs", size)
     return train_config(
-        replace(config, settings), out, quiet, given=settings, env=task, callbacks=callbacks
+        replace(config, settings),
+        out,
+        quiet,
+        given=settings,
+        env=task,
+        callbacks=callbacks,
+        init_from=init_from,
     )
 
 
@@ -87,18 +100,25 @@ def train_config(
     given: Iterable[str] = (),
     env: Any = None,
     callbacks: Sequence[Callback] = (),
+    init_from: Path | str | None = None,
 ) -> RunDirectory:
     """Train what a complete configuration describes, on `env` if the task has no name of its own.
 
     Settings that differ from its preset, or were `given` by name, are refused where they do nothing.
+    `init_from` is `RUN[@STEP]`, another run whose agent this one begins with.
     """
+    origin = None if init_from is None else find_origin(init_from)
     # Decided once and recorded, so that a resumed run computes with the same kernels.
     config = replace(config, {"compile": "on" if should_compile(config) else "off"})
     sinks = [find_sink(name) for name in config.machine.sinks]  # before anything is written
     trainer = trainer_of(config, env)
     config = trainer.config
     refuse_idle_settings(config, trainer.task.spec, given)
-    run = RunDirectory.create(default_out(config) if out is None else Path(out), config)
+    path = default_out(config) if out is None else Path(out)
+    if origin is None:
+        run = RunDirectory.create(path, config)
+    else:
+        run = _create_from(origin, path, trainer, quiet)
     with run.locked():
         _keep_spec(run, trainer)
         trainer.start()
@@ -106,29 +126,61 @@ def train_config(
     return run
 
 
+def _create_from(origin: Origin, path: Path, trainer: Trainer, quiet: bool) -> RunDirectory:
+    """A run that begins with another's agent; from here on it does not need the other any more."""
+    agent = trainer.agent
+    source = load(origin.run, origin.step, trainer.config.machine.device)
+    inherited = inherit(agent, source, str(origin))
+    record = origin.record() | inherited._asdict()
+    run = RunDirectory.create(path, trainer.config, record, agent.state_dict())
+    _say(inherited.sentence(str(origin)), quiet)
+    return run
+
+
 def resume(
-    path: Path | str, quiet: bool = False, env: Any = None, callbacks: Sequence[Callback] = ()
+    path: Path | str,
+    quiet: bool = False,
+    env: Any = None,
+    callbacks: Sequence[Callback] = (),
+    *,
+    total_steps: int | None = None,
 ) -> RunDirectory:
     """Go on with an interrupted run from its latest checkpoint, bit for bit.
 
-    `env` is what `train` was given, if that was an object: only its name is in the run directory.
-    Its sinks go on by themselves; its `callbacks` must be given again.
+    Args:
+        path: the run directory.
+        env: what `train` was given, if that was an object: only its name is in the run directory.
+        callbacks: those of `train`, which are not recorded; the run's sinks go on by themselves.
+        total_steps: lets the run, finished or not, go on to another number of steps. What is then not
+            as in a run that was this long from the start is said, and kept in `changes.json`.
+
     """
     run = RunDirectory.open(path)
-    if run.finished() is not None:
+    if total_steps is None and run.finished() is not None:
         return run
-    config = run.config()
-    sinks = [find_sink(name) for name in config.machine.sinks]
-    trainer = trainer_of(config, env)
     with run.locked():
+        config = run.config() if total_steps is None else with_total_steps(run, total_steps)
+        sinks = [find_sink(name) for name in config.machine.sinks]
+        trainer = trainer_of(config, env)
         if run.checkpoint_steps():
             trainer.load_state_dict(run.load_checkpoint())
         else:
+            initial = run.load_initial()
+            if initial is not None:
+                trainer.agent.load_state_dict(initial)
             trainer.start()
+        if total_steps is not None:
+            # Only now: what cannot go on is left as it was.
+            _say(keep_change(run, trainer), quiet)
         run.truncate_logs(trainer.iteration, trainer.step)
         _keep_spec(run, trainer)
         _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet))
     return run
+
+
+def _say(sentence: str | None, quiet: bool) -> None:
+    if sentence is not None and not quiet:
+        print(sentence, flush=True)
 
 
 def _keep_spec(run: RunDirectory, trainer: Trainer) -> None:

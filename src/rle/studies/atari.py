@@ -61,12 +61,12 @@ _declare(
     ppo_matched("atari/Alien"),
 )
 _declare(
-    "atari-latent-law",
+    "atari-latent-distribution",
     "z on the sphere, uniform or normal",
     ABLATION_GAMES,
     RLE,
-    rle_with("uniform", law="uniform"),
-    rle_with("normal", law="normal"),
+    rle_with("uniform", distribution="uniform"),
+    rle_with("normal", distribution="normal"),
     PPO,
 )
 _declare(

@@ -11,6 +11,7 @@ from rle.errors import UsageError
 from rle.machine import cores
 from rle.modules import installed, load_all_installed, load_installed, load_named
 from rle.presets import default_preset
+from rle.renamed import RENAMED_STUDIES, notice
 from rle.runs.rates import recorded_rate
 from rle.studies.definitions import Study
 from rle.studies.files import SUFFIX, read_study
@@ -75,6 +76,10 @@ def find_study(study: str | Path | Study) -> Study:
         return read_study(Path(study))
     if study in STUDIES:
         return STUDIES[study]
+    if study in RENAMED_STUDIES:
+        notice(study, RENAMED_STUDIES[study])
+        # Under the old name it goes on in the folder it began in.
+        return dataclasses.replace(STUDIES[RENAMED_STUDIES[study]], name=study)
     if ":" in study:
         return load_named(study, f"{study} is to be a study", Study)
     if study in installed(ENTRY_POINTS):

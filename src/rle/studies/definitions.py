@@ -12,7 +12,7 @@ from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.naming import folder_name
 from rle.presets import preset_config
-from rle.settings import replace
+from rle.settings import in_present_words, replace
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,10 @@ class Method:
     name: str
     explore: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Here, so that a study says it once and not with each of its runs.
+        object.__setattr__(self, "settings", in_present_words(self.settings))
 
 
 OF_STUDY = frozenset({"task", "explore", "preset", "seed", "total_steps"})

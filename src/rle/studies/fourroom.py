@@ -21,8 +21,8 @@ UNSCALED_BONUS = rle_with("unscaled-bonus", scale_bonus=False)
 
 ABLATIONS = (
     RLE,
-    rle_with("uniform", law="uniform"),
-    rle_with("normal", law="normal"),
+    rle_with("uniform", distribution="uniform"),
+    rle_with("normal", distribution="normal"),
     *(rle_with(f"d{dimension}", dimension=dimension) for dimension in (2, 8, 16, 32, 128)),
     rle_with("unconditioned", condition=False),
     rle_with("value-features", feature_hidden=None, feature_update_rate=0.005),

@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
@@ -22,6 +23,7 @@ from rle.errors import UsageError
 from rle.machine import SHARE, cores
 from rle.naming import folder_name
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
+from rle.runs.going_on import was_to_make
 from rle.runs.train import resume, train_config
 from rle.studies.catalogue import find_study
 from rle.studies.definitions import Study
@@ -94,7 +96,7 @@ def run_all(
         failed = _train_all(runs, out, workers, display.poll)
     finally:
         display.close()
-    finished = tuple(folder for folder in runs if _is_finished(out / folder))
+    finished = tuple(folder for folder, run in runs.items() if _is_finished(out / folder, run))
     return StudyResult(out, finished, failed, time.monotonic() - started, display.made)
 
 
@@ -103,7 +105,7 @@ def _train_all(
 ) -> tuple[str, ...]:
     """Keep `workers` runs going until none is missing; returns those that failed for good."""
     context = multiprocessing.get_context("spawn")
-    waiting = [folder for folder in runs if not _is_finished(out / folder)]
+    waiting = [folder for folder, run in runs.items() if not _is_finished(out / folder, run)]
     share = _share_of_cores(workers, len(waiting))
     attempts = dict.fromkeys(waiting, 0)
     active: dict[str, BaseProcess] = {}
@@ -122,7 +124,7 @@ def _train_all(
             poll()
             for folder in [name for name, process in active.items() if not process.is_alive()]:
                 active.pop(folder).join()
-                if _is_finished(out / folder):
+                if _is_finished(out / folder, runs[folder]):
                     continue
                 if attempts[folder] < ATTEMPTS:
                     waiting.insert(0, folder)
@@ -183,13 +185,32 @@ def _check_folder(runs: dict[str, RunConfig], out: Path) -> None:
     for folder, config in runs.items():
         if not (out / folder / CONFIG).exists():
             continue
-        found = RunDirectory.open(out / folder).config()
+        run = RunDirectory.open(out / folder)
+        found = run.config()
         # On another machine it is the same study.
-        if dataclasses.replace(found, machine=config.machine) != config:
+        expected = dataclasses.replace(config, machine=found.machine)
+        if was_to_make(run, config.total_steps):
+            expected = dataclasses.replace(expected, total_steps=found.total_steps)
+            warnings.warn(
+                f"{run.path} was let go on to {found.total_steps:,} steps, beyond the study's "
+                f"{config.total_steps:,}: it is left as it is, and reports show it as a method of its "
+                "own length.",
+                stacklevel=2,
+            )
+        if found != expected:
             raise UsageError(
                 f"{out / folder} holds a run with other settings: choose another --out."
             )
 
 
-def _is_finished(path: Path) -> bool:
-    return (path / CONFIG).exists() and RunDirectory.open(path).finished() is not None
+def _is_finished(path: Path, config: RunConfig) -> bool:
+    """Whether a run has made all the steps that the study asks of it."""
+    if not (path / CONFIG).exists():
+        return False
+    run = RunDirectory.open(path)
+    if run.finished() is not None:
+        return True
+    # One that goes on for longer has made the study's before, whoever is training it now.
+    return was_to_make(run, config.total_steps) and (
+        max(run.checkpoint_steps(), default=0) >= config.total_steps
+    )

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.core.moments import RunningMoments
+from rle.core.running_mean_std import RunningMeanStd
 from rle.tasks.base import Picture, State, Step, Task
 
 EPSILON = 1e-8
@@ -30,7 +30,7 @@ class ObservationNormaliser:
         device: torch.device,
         as_is: Tensor | None = None,
     ) -> None:
-        self.moments = RunningMoments(shape, device)
+        self.moments = RunningMeanStd(shape, device)
         self.as_is = None if as_is is None else as_is.to(device)
         self._clip = clip
 
@@ -42,8 +42,8 @@ class ObservationNormaliser:
 
     def show(self, observation: Tensor) -> Tensor:
         """Observations `[N, ...]` as the networks see them."""
-        mean, deviation = self.moments.mean.float(), self.moments.deviation.float()
-        shown = ((observation - mean) / (deviation + EPSILON)).clamp(-self._clip, self._clip)
+        mean, std = self.moments.mean.float(), self.moments.std.float()
+        shown = ((observation - mean) / (std + EPSILON)).clamp(-self._clip, self._clip)
         if self.as_is is not None:
             shown = torch.where(self.as_is, observation, shown)
         return torch.where(observation.isfinite(), shown, torch.nan)

@@ -27,7 +27,7 @@ WATCHED = (
 """The diagnostics to look at first."""
 _NOT_DIAGNOSTIC = re.compile(
     "iteration|step|episodes|seconds|visitation_entropy_max|policy_loss|clip_fraction|gradient_norm"
-    "|value_loss_.*|bonus_.*_(deviation|min|max)"
+    "|value_loss_.*|bonus_.*_(std|min|max)"
 )
 """Clocks, constants, and what the learner logs for those who look into a single run."""
 

@@ -102,7 +102,7 @@ def reward_values(run: RunRecord, number: int) -> FloatArray | None:
     strategy = latent_strategy(agent.strategy)
     if strategy is None:
         return None
-    latents = strategy.draw_latents(number, generator(SEED, "report latents"))
+    latents = strategy.sample_latents(number, generator(SEED, "report latents"))
     with torch.no_grad():
         rewards = strategy.reward_map(
             fourroom.coordinates().to(agent.device), latents.to(agent.device)

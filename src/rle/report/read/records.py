@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from rle.checks import require
 from rle.errors import UsageError
-from rle.report.read.settings import Settings, planned_steps, read_settings
+from rle.renamed import present_metrics
+from rle.report.read.settings import INIT_FROM, Settings, planned_steps, read_settings
 from rle.report.read.words import GOAL_TASK, is_fourroom, steps_text
 from rle.runs.directory import CONFIG, EPISODES, META, METRICS, RunDirectory, require_folder
 from rle.runs.episodes import WINDOW
@@ -115,7 +116,9 @@ def read_run(path: Path, name: str) -> RunRecord:
 
 
 def _read_run(directory: RunDirectory, name: str) -> RunRecord:
-    settings = read_settings(json.loads((directory.path / CONFIG).read_text(encoding="utf-8")))
+    meta = directory.meta() if (directory.path / META).exists() else {}
+    config = json.loads((directory.path / CONFIG).read_text(encoding="utf-8"))
+    settings = read_settings(config, meta)
     task, total = str(settings["task"]), planned_steps(settings)
     curves, last, notes = _read_metrics(directory.path)
     finished = directory.finished()
@@ -123,6 +126,8 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
     score = None if is_fourroom(task) else score_at_end(directory.path / EPISODES)
     if score is not None and not math.isfinite(score):
         notes.append("the score of its last episodes is NaN or infinite and cannot be averaged.")
+    if INIT_FROM in meta:
+        notes.append(f"began with the agent of {meta[INIT_FROM]['run']}@{meta[INIT_FROM]['step']}.")
     if finished is None:
         notes.append(f"not finished: {steps_text(step)} of {steps_text(total)} steps so far.")
     return RunRecord(
@@ -132,7 +137,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
         explore=str(settings["explore"]),
         seed=int(settings["seed"]),
         settings=settings,
-        meta=directory.meta() if (directory.path / META).exists() else {},
+        meta=meta,
         step=step,
         finished=finished is not None,
         curves=curves,
@@ -146,6 +151,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
 def _read_metrics(path: Path) -> tuple[dict[str, Curve], dict[str, Any], list[str]]:
     """The curves, the last object, and what is wrong with them."""
     lines, cut_short = thinned_lines(path / METRICS)
+    lines = [present_metrics(line) for line in lines]
     last = lines[-1] if lines else {}
     notes = []
     if not last:

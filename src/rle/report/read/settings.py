@@ -15,6 +15,8 @@ Settings = dict[str, Any]
 """A configuration with dotted names, such as `rle.dimension`."""
 
 TOTAL_STEPS = "total_steps"
+INIT_FROM = "init_from"
+"""No setting, but it makes a method: whose agent a run began with."""
 _FOLLOWING = "rle.feature_update_rate"
 _FEATURES = "rle.feature_hidden"
 _SHAPE_OF_FEATURES = frozenset({_FEATURES, "rle.feature_activation"})
@@ -22,7 +24,7 @@ _SHAPE_OF_FEATURES = frozenset({_FEATURES, "rle.feature_activation"})
 _NOT_A_METHOD = frozenset({"task", "explore", "seed", "preset"})
 _LABELS = {
     "rle.dimension": "d",
-    "rle.law": "law",
+    "rle.distribution": "distribution",
     "rle.resample_every": "S",
     _FEATURES: "φ",
     "rle.condition": "z-conditioning",
@@ -37,12 +39,18 @@ _LABELS = {
 """Short names of settings; the others are called by their own."""
 
 
-def read_settings(config: dict[str, Any]) -> Settings:
-    """The settings in a run's `config.json`, complete.
+def read_settings(config: dict[str, Any], meta: dict[str, Any]) -> Settings:
+    """The settings in a run's `config.json`, complete, and what its `meta.json` says it began with.
 
     Not through `RunConfig`: runs of other versions, with other settings, are shown too.
     """
-    return _flatten(json.loads(json.dumps(with_defaults(config))))
+    settings = _flatten(json.loads(json.dumps(with_defaults(config))))
+    origin = meta.get(INIT_FROM)
+    if origin is not None:
+        # Not its folder: every seed may have begun with another.
+        steps = steps_text(origin["step"])
+        settings[INIT_FROM] = f"{origin['explore']} on {origin['task']} at {steps} steps"
+    return settings
 
 
 def preset_settings(task: str, explore: str, preset: str | None) -> Settings:
@@ -101,6 +109,8 @@ def _say(key: str, value: Any) -> str:
     name = _LABELS.get(key, shortest_name(key.split(".")).replace("-", " "))
     if key == TOTAL_STEPS:
         return f"{steps_text(value)} steps"
+    if key == INIT_FROM:
+        return "from scratch" if value is None else f"begun with {value}"
     if key == _FOLLOWING:
         return f"φ follows V (τ={value})" if value else "φ frozen"
     if key == _FEATURES and value is None:

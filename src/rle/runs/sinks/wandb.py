@@ -34,6 +34,8 @@ class WandbSink(Callback):
             "resume": "allow",
             "dir": str(run.path),
             "config": to_dict(config),
+            # Of a run that goes on for longer, the number of steps.
+            "allow_val_change": True,
         }
 
     def on_start(self, run: RunDirectory, trainer: Trainer) -> None:

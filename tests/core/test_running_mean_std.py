@@ -2,35 +2,35 @@
 
 import torch
 
-from rle.core.moments import RunningMoments
+from rle.core.running_mean_std import RunningMeanStd
 
 
 def test_agrees_with_all_samples_at_once() -> None:
     samples = torch.randn(30, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    moments = RunningMoments((4,))
+    moments = RunningMeanStd((4,))
     for part in samples.split([1, 9, 20]):
         moments.update(part)
     torch.testing.assert_close(moments.mean, samples.mean(0))
-    torch.testing.assert_close(moments.deviation, samples.std(0, correction=0))
+    torch.testing.assert_close(moments.std, samples.std(0, correction=0))
 
 
 def test_counts_only_what_is_real() -> None:
-    moments = RunningMoments(())
+    moments = RunningMeanStd(())
     # 2, 4 and 6 count: mean 4, population variance 8 / 3.
     moments.update(torch.tensor([2.0, 99.0, 4.0]), torch.tensor([True, False, True]))
     moments.update(torch.tensor([[6.0, -99.0]]), torch.tensor([[True, False]]))
     assert float(moments.count) == 3
     assert float(moments.mean) == 4
-    torch.testing.assert_close(float(moments.deviation), (8 / 3) ** 0.5)
+    torch.testing.assert_close(float(moments.std), (8 / 3) ** 0.5)
 
 
 def test_nothing_real_changes_nothing() -> None:
-    moments = RunningMoments((2,))
+    moments = RunningMeanStd((2,))
     nothing = torch.zeros(1, dtype=torch.bool)
     moments.update(torch.full((1, 2), 99.0), nothing)
-    assert moments.deviation.tolist() == [1, 1]  # as before anything was seen
+    assert moments.std.tolist() == [1, 1]  # as before anything was seen
     moments.update(torch.tensor([[1.0, 5.0], [3.0, 5.0]]))
     moments.update(torch.full((1, 2), 99.0), nothing)
-    moments.merge(RunningMoments((2,)))
+    moments.merge(RunningMeanStd((2,)))
     assert moments.mean.tolist() == [2, 5]
-    assert moments.deviation.tolist() == [1, 0]
+    assert moments.std.tolist() == [1, 0]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-class RunningMoments:
+class RunningMeanStd:
     """Mean and population variance of a stream of `[..., *shape]` samples (Chan et al. 1979).
 
     Two of them merge into what one that saw everything would hold.
@@ -35,7 +35,7 @@ class RunningMoments:
         squares = ((samples - mean).square() * weight).sum(0)
         self._merge(count, mean, squares)
 
-    def merge(self, other: RunningMoments) -> None:
+    def merge(self, other: RunningMeanStd) -> None:
         """Take in everything `other` has seen."""
         self._merge(other.count, other.mean, other.squares)
 
@@ -48,7 +48,7 @@ class RunningMoments:
         self.count = total
 
     @property
-    def deviation(self) -> Tensor:
+    def std(self) -> Tensor:
         """Population standard deviation; ones before anything was seen."""
         return torch.where(self.count > 0, (self.squares / self.count.clamp(min=1)).sqrt(), 1.0)
 

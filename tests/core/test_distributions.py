@@ -1,17 +1,18 @@
-"""Laws of z: their moments, and what is said about a user's own."""
+"""Distributions of z: their moments, and what is said about a user's own."""
 
 import pytest
 import torch
 from torch import Tensor
 
-from rle.core import LAWS, check_law
+from rle.core import LATENT_DISTRIBUTIONS, check_latent_distribution
 from rle.errors import UsageError
 
 
 def test_moments() -> None:
     generator = torch.Generator().manual_seed(0)
     sphere, uniform, normal = (
-        LAWS[name]((100_000, 3), generator) for name in ("sphere", "uniform", "normal")
+        LATENT_DISTRIBUTIONS[name]((100_000, 3), generator)
+        for name in ("sphere", "uniform", "normal")
     )
     torch.testing.assert_close(sphere.norm(dim=-1), torch.ones(100_000))
     assert float(uniform.min()) >= -0.5
@@ -32,13 +33,13 @@ def signs(shape: tuple[int, ...], offset: float) -> Tensor:
 
 def test_a_mean_within_five_standard_errors_of_zero_is_taken_silently() -> None:
     for offset in (0.0, 0.078, -0.078):
-        check_law(lambda shape, _, offset=offset: signs(shape, offset), 3, "signs")
+        check_latent_distribution(lambda shape, _, offset=offset: signs(shape, offset), 3, "signs")
 
 
 @pytest.mark.parametrize("offset", [0.0785, -0.0785])
 def test_a_mean_further_off_is_warned_of(offset: float) -> None:
     with pytest.warns(UserWarning, match="'signs' does not have mean zero"):
-        check_law(lambda shape, _: signs(shape, offset), 3, "signs")
+        check_latent_distribution(lambda shape, _: signs(shape, offset), 3, "signs")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,6 @@ def test_a_mean_further_off_is_warned_of(offset: float) -> None:
         (torch.full((4096, 3), torch.inf), "not finite"),
     ],
 )
-def test_a_law_that_cannot_be_used_is_refused(drawn: object, reason: str) -> None:
+def test_a_distribution_that_cannot_be_used_is_refused(drawn: object, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        check_law(lambda shape, generator: drawn, 3, "mine")  # type: ignore[arg-type,return-value]
+        check_latent_distribution(lambda shape, generator: drawn, 3, "mine")  # type: ignore[arg-type,return-value]

@@ -1,0 +1,41 @@
+"""A report's folder: what is in it, and that nothing of anybody else's is overwritten there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from rle.checks import require
+from rle.runs.directory import make_folder
+
+PAGE = "report.html"
+SUMMARY = "summary.json"
+FIGURES = "figures"
+TABLES = "tables"
+_OF_A_SUMMARY = {"made", "tasks"}
+"""What every `summary.json` of a report has."""
+
+
+def make_folders(folder: Path) -> None:
+    """Make what is not there."""
+    for name in (FIGURES, TABLES):
+        make_folder(folder / name, "--out")
+
+
+def require_ours(folder: Path, names: Iterable[str]) -> None:
+    """Raise `UsageError` if `folder` holds one of the files `names`, and is no report's folder."""
+    present = next((name for name in names if (folder / name).exists()), None)
+    require(
+        present is None or holds_a_report(folder),
+        f"{folder / str(present)} is not of a report and would be overwritten: choose another --out.",
+    )
+
+
+def holds_a_report(folder: Path) -> bool:
+    """Whether a report was written to `folder` before."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(summary, dict) and summary.keys() >= _OF_A_SUMMARY

@@ -1,0 +1,61 @@
+"""Where a new run's agent comes from: `RUN[@STEP]`, a checkpoint of another run."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rle.errors import UsageError
+from rle.runs.directory import CONFIG, RunDirectory
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A checkpoint of a run."""
+
+    run: RunDirectory
+    step: int
+
+    def __str__(self) -> str:
+        return f"{self.run.path}@{self.step}"
+
+    def record(self) -> dict[str, Any]:
+        """What another run remembers of it."""
+        config = self.run.config()
+        checkpoint = self.run.checkpoint_path(self.step).read_bytes()
+        return {
+            "run": str(self.run.path.resolve()),
+            "step": self.step,
+            "task": config.task,
+            "explore": config.explore,
+            "sha256": hashlib.sha256(checkpoint).hexdigest(),
+        }
+
+
+def find_origin(given: str | Path) -> Origin:
+    """The checkpoint that `RUN[@STEP]` names; without a step, the run's latest."""
+    path, at, text = str(given).rpartition("@")
+    if not at or (Path(given) / CONFIG).is_file():
+        run = RunDirectory.open(given)
+        return Origin(run, run.latest_checkpoint())
+    run = RunDirectory.open(path)
+    run.latest_checkpoint()  # says so if there is none
+    step = _step(text)
+    if step is None:
+        raise UsageError(
+            f"init-from is {str(given)!r}: after the @ comes the step of a checkpoint, one of "
+            f"{', '.join(map(str, run.checkpoint_steps()))}."
+        )
+    run.require_checkpoint(step)
+    return Origin(run, step)
+
+
+def _step(text: str) -> int | None:
+    """1000000, 1_000_000 and 1e6 as a number; None for what is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else None
