@@ -1,29 +1,56 @@
-# `make demo` shows what this is; `make test` checks all of it. Both need Python 3.11 and nothing else.
+# `make demo` shows what this is; `make test` checks all of it. Both need Python 3.11 to 3.13 and nothing else.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# What `make test` runs, in this order. Each is a target of its own.
+PARTS := lint format types docs tests
 
-.PHONY: demo test mutants setup lint clean
+.PHONY: demo help test $(PARTS) build check-build mutants setup clean
 
-demo: $(VENV)/.package
+demo: $(VENV)/.package ## train all strategies on FourRoom and write a report
 	$(BIN)/rle study demo --out runs/demo
 	$(BIN)/rle report runs/demo
 
-test: setup lint
-	$(BIN)/python -m pytest -m "not slow"
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name what; do printf '%-12s %s\n' "$$name" "$$what"; done
 
-# Half an hour on one core: do the tests notice small mistakes in the source? See docs/testing.md.
-mutants: setup
+test: setup ## all checks: lint, format, types, docs, tests; the last line says which failed
+	@failed=; for part in $(PARTS); do \
+		echo "== $$part"; $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "FAILED:$$failed"; exit 1; fi; \
+	echo "PASSED: $(PARTS)"
+
+lint: setup ## ruff's rules
+	$(BIN)/ruff check .
+
+format: setup ## is the code formatted? (`ruff format .` formats it)
+	$(BIN)/ruff format --check .
+
+types: setup ## mypy, strict
+	$(BIN)/mypy
+
+docs: setup ## the documentation, as pages in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# Tests run side by side, one core each: PyTorch must not take all cores in each of them.
+tests: setup ## every test that is not marked slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 8 --dist worksteal
+
+build: setup ## sdist and wheel, in dist
+	rm -rf dist build/lib
+	$(BIN)/python -m build
+
+check-build: build ## install the wheel into an empty environment and train there, without the repository
+	PYTHON="$(PYTHON)" tools/check_build.sh
+
+# Half an hour on one core. See docs/testing.md.
+mutants: setup ## do the tests notice small mistakes in the source?
 	nice $(BIN)/python -m tools.mutants
 
-setup: $(VENV)/.tests
-
-lint: setup
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+setup: $(VENV)/.tests ## .venv with all that the above need
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
@@ -37,5 +64,5 @@ $(VENV)/.tests: $(VENV)/.venv pyproject.toml constraints.txt
 	$(PIP) --editable '.[dev]'
 	touch $@ $(VENV)/.package
 
-clean:
+clean: ## remove all that was made here
 	rm -rf $(VENV) runs build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

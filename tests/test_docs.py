@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/**/*.md"))]
+ROOT_PAGES = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+PAGES = [*ROOT_PAGES, *sorted(ROOT.glob("docs/**/*.md"))]
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(?:#L(\d+))?\)")
 
 

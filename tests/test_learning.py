@@ -5,7 +5,7 @@ from rle.runs.trainer import Trainer
 from rle.settings import replace
 
 SEEDS = (0, 1, 2)
-STEPS = 150_000
+STEPS = 60_000
 
 
 def coverage(explore: str, seed: int) -> float:

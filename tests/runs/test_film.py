@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import av
 import pytest
 import torch
 
@@ -18,6 +17,8 @@ from rle.runs.film import film
 from rle.runs.train import train_config
 from rle.settings import replace
 from tests.runs.test_images import atari_config
+
+av = pytest.importorskip("av")
 
 
 @pytest.fixture(scope="module", params=["rle", "none"])

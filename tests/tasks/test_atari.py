@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from ale_py import ALEInterface, LoggerMode, roms
 
 from rle.config import EnvironmentConfig
 from rle.errors import UsageError
@@ -41,6 +40,8 @@ class Console:
     """The emulator, played by hand: four frames a step, the brighter of the last two."""
 
     def __init__(self, game: str, sticky: float, seed: int) -> None:
+        from ale_py import ALEInterface, LoggerMode, roms
+
         ALEInterface.setLoggerMode(LoggerMode.Error)
         self._ale = ALEInterface()
         self._ale.setInt("random_seed", seed)

@@ -34,6 +34,7 @@ LATENT_DISTRIBUTIONS: dict[str, LatentDistribution] = {
     "uniform": uniform,
     "normal": normal,
 }
+"""The distributions that have a name."""
 
 
 def check_latent_distribution(distribution: LatentDistribution, dimension: int, name: str) -> None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 Measure = Callable[[FloatArray], FloatArray]
+"""One number of a matrix of scores, or one of each in a stack: `[..., runs, tasks]` to `[...]`."""
 
 # A quarter of all runs is cut from either end (Agarwal et al. 2021, section 4.3).
 _TRIMMED_PER_SIDE = 0.25

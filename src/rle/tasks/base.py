@@ -73,6 +73,7 @@ class Continuous:
 
 
 ActionSpace = Discrete | MultiDiscrete | Continuous
+"""What an agent may do at each step."""
 
 
 def random_actions(space: ActionSpace, num_envs: int, generator: torch.Generator) -> Tensor:
