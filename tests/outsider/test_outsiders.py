@@ -170,11 +170,10 @@ class TestSettings:
         assert message in capsys.readouterr().err
 
     def test_are_listed_by_the_command(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit):
-            main(["train", "fourroom", "--explore", COUNT, "--help"])
+        assert main(["train", "fourroom", "--explore", COUNT, "--help"]) == 0
         shown = capsys.readouterr().out
         assert "--count.coefficient" in shown
-        assert "Cells per unit of an observation." in shown
+        assert "Cells per unit of an observation" in " ".join(shown.split())
 
     def test_survive_json(self) -> None:
         config = replace(preset_config("fourroom", f"{ICM}+{COUNT}"), {"icm.features": 5})
