@@ -21,6 +21,7 @@ Rewards, values and masks have one column per stream, `[T, N, K]`, here task and
 
 from rle.core.bonus import RandomReward, random_reward
 from rle.core.features import FeatureNetwork, follow, random_features
+from rle.core.hindsight import hindsight_latents
 from rle.core.latents import Latents, LatentState, stagger, start_latents, step_latents
 from rle.core.laws import LAWS, Law, check_law, normal, sphere, uniform
 from rle.core.moments import RunningMoments
@@ -40,6 +41,7 @@ __all__ = [
     "check_law",
     "discounted_sums",
     "follow",
+    "hindsight_latents",
     "linear_recurrence",
     "normal",
     "random_features",

@@ -14,14 +14,18 @@ except ImportError:
 
 from rle.plugins.sb3.following import FollowValueFeatures
 from rle.plugins.sb3.ppo import RLEPPO
+from rle.plugins.sb3.replay import LatentDictReplayBuffer, LatentReplayBuffer, replaying
 from rle.plugins.sb3.saving import load, save
 from rle.plugins.sb3.vec_env import VecRandomLatentExploration, exploration_of
 
 __all__ = [
     "RLEPPO",
     "FollowValueFeatures",
+    "LatentDictReplayBuffer",
+    "LatentReplayBuffer",
     "VecRandomLatentExploration",
     "exploration_of",
     "load",
+    "replaying",
     "save",
 ]

@@ -12,6 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from rle.errors import UsageError
 from rle.plugins.features import FollowingFeatures
 from rle.plugins.sb3.following import value_features
+from rle.plugins.sb3.replay import Relabelling
 from rle.plugins.sb3.vec_env import exploration_of
 from rle.plugins.wrapping import packed, unpacked
 
@@ -56,6 +57,9 @@ def load(algorithm: type[Model], path: str | Path, env: VecEnv, **kwargs: Any) -
     if saved["follows"]:
         wrapper.follow(value_features(model), 0.0)
     wrapper.load_state_dict(saved["state"])
+    replay = getattr(model, "replay_buffer", None)
+    if isinstance(replay, Relabelling):
+        replay.connect(env)
     return model
 
 
