@@ -150,6 +150,14 @@ def test_warm_up_takes_in_what_was_reached_and_only_that(mode: AutoresetMode) ->
     assert env.bonus.ready
 
 
+def test_after_a_warm_up_bonuses_are_paid_at_once() -> None:
+    env = wrapped(NEXT, standardise=True, scale_bonus=True)
+    env.warm_up(6, seed=0)
+    _, _, reward, _, _, info = played(env, 1)[0]
+    assert (info["bonus"] != 0).all()
+    assert (reward != 1).all()
+
+
 def test_it_never_steps_the_environments_on_its_own() -> None:
     env = RandomLatentExploration(SyncVectorEnv([Clock] * 2))
     env.reset(seed=0)
@@ -157,15 +165,18 @@ def test_it_never_steps_the_environments_on_its_own() -> None:
 
 
 def test_the_bonus_is_in_units_of_its_discounted_sum() -> None:
-    env = wrapped(SAME, scale_bonus=True, discount=0.9)
+    """As it was at the last commit; before the first, nothing is paid."""
+    env = wrapped(SAME, scale_bonus=True, discount=0.9, commit_every=4)
     sums: list[float] = []
-    carry = np.zeros(3)
-    for _, _, reward, _, _, info in played(env):
+    carry, scale = np.zeros(3), np.inf
+    for step, (_, _, reward, _, _, info) in enumerate(played(env)):
+        assert (info["bonus"] != 0).any()
+        np.testing.assert_allclose(reward, 1 + 0.5 * info["bonus"] / scale, rtol=1e-4)
         carry = info["bonus"] + 0.9 * carry
         sums.extend(carry.tolist())
-        scale = np.sqrt(np.var(sums) + 1e-8)
-        np.testing.assert_allclose(reward, 1 + 0.5 * info["bonus"] / scale, rtol=1e-4)
         carry = np.where(info["latent_changed"], 0, carry)
+        if step in (3, 7):
+            scale = np.sqrt(np.var(sums) + 1e-8)
 
 
 def test_episode_statistics_underneath_see_the_task_alone() -> None:

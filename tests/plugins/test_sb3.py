@@ -107,6 +107,7 @@ class TestEvaluation:
         PPO("MlpPolicy", env, **SMALL).learn(30, callback)
         assert callback.last_mean_reward == 3
         np.testing.assert_allclose(watched.reset()[:, 2:], [[0.6, 0.8]])
+        assert watched.step(np.zeros(1, np.int64))[1].tolist() == [1.0]
 
     def test_normalised_observations_are_kept_in_step(self) -> None:
         env = VecRandomLatentExploration(VecNormalize(VecMonitor(DummyVecEnv(clocks()))), 2)

@@ -132,23 +132,21 @@ class RandomLatentExploration(LatentWrapping, VectorWrapper[Any, Any, Any, Any, 
         return self.observations.join(observation, after), total, terminated, truncated, info
 
     def warm_up(self, steps: int, seed: int | None = None) -> None:
-        """Take `steps` random actions in every environment to learn φ's statistics, and use them.
+        """Take `steps` random actions in every environment to learn φ's statistics and F's scale.
 
         The only call that steps the environments by itself. Call `reset` after it, as before any step.
         """
         actions = copy.deepcopy(self.action_space)
         actions.seed(seed)
-        self.env.reset(seed=seed)
-        only_resets = np.zeros(self.num_envs, np.bool_)
+        commits_itself, self.bonus.commits_itself = self.bonus.commits_itself, False
+        self.reset(seed=seed)
         for _ in range(steps):
-            observation, _, terminated, truncated, info = self.env.step(actions.sample())
+            _, _, terminated, truncated, _ = self.step(actions.sample())
             ended = np.logical_or(terminated, truncated)
-            tensors = self._tensors(self._true_next(observation, ended & ~only_resets, info))
-            self.bonus.observe(tensors, self._flags(~only_resets))
-            only_resets = ended & (self._mode is AutoresetMode.NEXT_STEP)
             if self._mode is AutoresetMode.DISABLED and ended.any():
-                self.env.reset(options={"reset_mask": ended})
+                self.reset(options={"reset_mask": ended})
         self.commit()
+        self.bonus.commits_itself = commits_itself
 
     def _shown(self) -> npt.NDArray[np.float32]:
         return self.bonus.z.cpu().numpy().astype(np.float32)

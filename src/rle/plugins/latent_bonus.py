@@ -44,15 +44,16 @@ class BonusSettings:
     law: str | Law = "sphere"
     """sphere, uniform, normal, or a function (shape, generator) -> z."""
     standardise: bool = True
-    """Standardise φ by its running mean and deviation; nothing is paid before they are known."""
+    """Standardise φ by its running mean and deviation; there is no F before they are known."""
     unit_norm: bool = True
     """Divide φ by its norm."""
     scale_bonus: bool = True
-    """Divide the bonus by the running deviation of its discounted sum."""
+    """Divide the bonus by the running deviation of its discounted sum; nothing is paid before it is
+    known."""
     discount: float = 0.99
     """Of that sum; and of the bonus's return, where it has a value head of its own."""
     commit_every: int = 128
-    """Steps of all environments after which F uses the statistics gathered meanwhile."""
+    """Steps of all environments after which F and its scale use what was seen meanwhile."""
     stagger: bool = False
     """Let environments start at different places of their S steps."""
 
@@ -84,6 +85,16 @@ class Paid(NamedTuple):
     """bool `[N]`: this was the last step under its z, and the bonus return is cut after it."""
 
 
+class _Seen(NamedTuple):
+    """One step that the next `commit` takes in."""
+
+    features: Tensor
+    z: Tensor
+    bonus: Tensor
+    switched: Tensor
+    real: Tensor
+
+
 class LatentBonus:
     """Who follows which z, and what reaching an observation under it earns."""
 
@@ -107,6 +118,7 @@ class LatentBonus:
         self.last_features: Tensor | None = None
         """φ `[N, d]` of the last step."""
         self._num_envs = num_envs
+        self._everywhere = torch.ones(num_envs, dtype=torch.bool, device=self.device)
         self._law = _law(settings, fixed)
         self.reseed(seed)
         self.restart_statistics()
@@ -133,6 +145,10 @@ class LatentBonus:
         )
         discount = torch.tensor([settings.discount], device=self.device)
         self._scaler = RewardScaler(self._num_envs, discount)
+        self._committed = False
+        self._deviation: float | None = None
+        """What bonuses are divided by; None: not known yet."""
+        self._seen: list[_Seen] = []
 
     @property
     def z(self) -> Tensor:
@@ -141,8 +157,13 @@ class LatentBonus:
 
     @property
     def ready(self) -> bool:
-        """Whether F is paid: its statistics, if it needs any, have been committed once."""
-        return not self.settings.standardise or bool(self.random_reward.moments.count > 0)
+        """Whether there is F: its statistics, if it needs any, have been committed once."""
+        return self._committed or not self.settings.standardise
+
+    @property
+    def pays(self) -> bool:
+        """Whether F is paid: its scale, if it needs one, is known too."""
+        return self.ready and (self._deviation is not None or not self.settings.scale_bonus)
 
     @torch.no_grad()
     def step(self, next_observation: Any, ended: Tensor, real: Tensor | None = None) -> Paid:
@@ -162,21 +183,18 @@ class LatentBonus:
             if self.ready:
                 bonus = self.reward(features, z)
                 bonus = bonus if real is None else torch.where(real, bonus, 0.0)
-            self.random_reward.observe(features, real)
         switched = self.latents.step(ended, real)
-        added = self._added(bonus, switched, real)
+        if self.settings.coefficient > 0:
+            # Statistics are gathered in one go by `commit`: a step is for what it cannot do without.
+            known = self._everywhere if real is None else real
+            self._seen.append(_Seen(features, z, bonus, switched, known))
+        added = torch.zeros_like(bonus)
+        if self.adds_bonus and self.pays:
+            added = self.settings.coefficient * self.scale(bonus)
         self._steps += 1
         if self.commits_itself and self._steps % self.settings.commit_every == 0:
             self.commit()
         return Paid(bonus, added, switched)
-
-    def _added(self, bonus: Tensor, switched: Tensor, real: Tensor | None) -> Tensor:
-        if not (self.adds_bonus and self.settings.coefficient > 0 and self.ready):
-            return torch.zeros_like(bonus)
-        scaled = bonus
-        if self.settings.scale_bonus:
-            scaled = self._scaler.step(bonus[:, None], switched[:, None], real)[:, 0]
-        return self.settings.coefficient * scaled
 
     def reward(self, features: Tensor, z: Tensor) -> Tensor:
         """F `[...]` of φ(s') `[..., d]` under z `[..., d]`; changes nothing."""
@@ -184,7 +202,7 @@ class LatentBonus:
 
     def scale(self, bonus: Tensor) -> Tensor:
         """Scale bonuses as rewards are now; changes nothing."""
-        return bonus / self._scaler.deviations() if self.settings.scale_bonus else bonus
+        return bonus if self._deviation is None else bonus / self._deviation
 
     def scale_rollout(self, bonus: Tensor, switched: Tensor) -> Tensor:
         """Scale a rollout's `[T, N]` bonuses, all by the deviation that they are part of."""
@@ -193,13 +211,22 @@ class LatentBonus:
         return self._scaler(bonus[..., None], switched[..., None])[..., 0]
 
     @torch.no_grad()
-    def observe(self, observation: Any, real: Tensor | None = None) -> None:
-        """Take observations into the statistics that the next `commit` uses."""
-        self.random_reward.observe(self.features(observation), real)
-
     def commit(self) -> None:
-        """Use all statistics gathered so far, from now on."""
+        """Use all that was seen so far, from now on."""
+        if not self._seen:
+            return
+        seen = _Seen(*map(torch.stack, zip(*self._seen, strict=True)))
+        self._seen.clear()
+        bonus, was_ready = seen.bonus, self.ready
+        self.random_reward.observe(seen.features, seen.real)
         self.random_reward.commit()
+        self._committed = True
+        if not (self.adds_bonus and self.settings.scale_bonus):
+            return
+        if not was_ready:
+            bonus = torch.where(seen.real, self.reward(seen.features, seen.z), 0.0)
+        self._scaler(bonus[..., None], seen.switched[..., None], seen.real)
+        self._deviation = float(self._scaler.deviations())
 
     def renew(self, mask: Tensor) -> None:
         """Give a new z to the environments of `mask`, bool `[N]`: they were reset from outside."""
@@ -217,6 +244,9 @@ class LatentBonus:
             "latents": self.latents.state_dict(),
             "random_reward": self.random_reward.state_dict(),
             "scaler": self._scaler.state_dict(),
+            "committed": self._committed,
+            "deviation": self._deviation,
+            "seen": [list(step) for step in self._seen],
             "steps": self._steps,
         }
 
@@ -239,12 +269,15 @@ class LatentBonus:
                 "followed a network, call follow with it before loading."
             ) from error
         self.random_reward.load_state_dict(state["random_reward"])
-        self._steps = int(state["steps"])
+        self._committed, self._deviation = state["committed"], state["deviation"]
+        self._seen = [_Seen(*(part.to(self.device) for part in step)) for step in state["seen"]]
+        self._steps = state["steps"]
         latents, scaler = dict(state["latents"]), dict(state["scaler"])
         if len(latents["z"]) != self._num_envs:
             own = self.latents.state_dict()
             latents["z"], latents["countdown"] = own["z"], own["countdown"]
             scaler["carry"] = torch.zeros(self._num_envs, 1)
+            self._seen.clear()
         self.latents.load_state_dict(latents)
         self._scaler.load_state_dict(scaler)
 

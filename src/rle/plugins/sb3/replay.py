@@ -176,7 +176,7 @@ def _taken(stored: Any, rows: Any) -> Any:
 def _bonus(exploration: VecRandomLatentExploration, features: Tensor, z: Tensor) -> Any:
     """What the reward gains `[B]`, by F and its scale as they are now."""
     bonus = exploration.bonus
-    if not bonus.ready:
+    if not bonus.pays:
         return 0.0
     earned = bonus.reward(features.to(bonus.device), z.to(bonus.device))
     return (bonus.settings.coefficient * bonus.scale(earned)).cpu().numpy()
