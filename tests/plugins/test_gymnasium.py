@@ -20,6 +20,7 @@ from rle.config import RLEConfig
 from rle.errors import UsageError
 from rle.explore.rle import RandomLatentExploration as Strategy
 from rle.plugins.gymnasium import RandomLatentExploration
+from rle.plugins.latent_bonus import DrawnAhead
 from rle.tasks.base import Step
 from tests.plugins.worlds import PLAIN, Clock, Itself, Pixels, clock_vector
 
@@ -89,6 +90,7 @@ def test_it_pays_and_cuts_as_our_trainer_does(mode: AutoresetMode) -> None:
         dimension=2, resample_every=4, standardise=False, unit_norm=False, coefficient=0.5
     )
     ours = Strategy(settings, Itself(), 3, 0.99, 0, torch.device("cpu"))
+    ours._law = DrawnAhead(core.sphere)  # the same z
     ours.start(None)  # type: ignore[arg-type]
     skipped = np.zeros(3, bool)
     for before, after, _, terminated, truncated, info in played(wrapped(mode)):

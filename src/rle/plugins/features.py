@@ -85,8 +85,9 @@ def _flat(space: spaces.Space[Any], observation: Any) -> Tensor:
         sizes = space.nvec.flatten().tolist()
         hot = [functional.one_hot(codes[:, i], size) for i, size in enumerate(sizes)]
         return torch.cat(hot, -1).float()
-    scale = 1 / 255 if observation.dtype == torch.uint8 and isinstance(space, spaces.Box) else 1.0
-    return scale * observation.flatten(1).float()
+    flat = observation.flatten(1).float()
+    bytes_ = isinstance(space, spaces.Box) and observation.dtype == torch.uint8
+    return flat / 255 if bytes_ else flat
 
 
 def check_features(features: nn.Module, space: spaces.Space[Any], dimension: int) -> None:

@@ -29,6 +29,8 @@ from rle.randomness import derive_seed
 
 LARGEST = {"sphere": 1.0, "uniform": 0.5}
 """What bounds the entries of z; nothing bounds those of other laws."""
+AHEAD = 64
+"""Steps that z is drawn for at once."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,22 @@ class _Seen(NamedTuple):
     real: Tensor
 
 
+class DrawnAhead:
+    """A law that draws for several steps at once, which is faster."""
+
+    def __init__(self, law: Law) -> None:
+        self._law = law
+        self.left: Sequence[Tensor] = ()
+        """What was drawn and not used yet."""
+
+    def __call__(self, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+        if not self.left:
+            self.left = self._law((AHEAD, *shape), generator).unbind(0)
+        first, *others = self.left
+        self.left = others
+        return first
+
+
 class LatentBonus:
     """Who follows which z, and what reaching an observation under it earns."""
 
@@ -118,6 +136,7 @@ class LatentBonus:
         self.last_features: Tensor | None = None
         """φ `[N, d]` of the last step."""
         self._num_envs = num_envs
+        self._nothing = torch.zeros(num_envs, device=self.device)
         self._everywhere = torch.ones(num_envs, dtype=torch.bool, device=self.device)
         self._law = _law(settings, fixed)
         self.reseed(seed)
@@ -127,12 +146,13 @@ class LatentBonus:
     def reseed(self, seed: int) -> None:
         """Draw z from `seed` on, for all environments."""
         settings = self.settings
+        self._drawn = DrawnAhead(self._law)
         self.latents = Latents(
             self._num_envs,
             settings.dimension,
             settings.resample_every,
             torch.Generator().manual_seed(derive_seed(seed, _stream())),
-            self._law,
+            self._drawn,
             settings.stagger,
             self.device,
         )
@@ -177,20 +197,18 @@ class LatentBonus:
 
         """
         z = self.z
-        bonus = z.new_zeros(self._num_envs)
+        switched = self.latents.step(ended, real)
+        bonus = added = self._nothing
         if self.settings.coefficient > 0:
             features = self.last_features = self.features(next_observation)
             if self.ready:
                 bonus = self.reward(features, z)
                 bonus = bonus if real is None else torch.where(real, bonus, 0.0)
-        switched = self.latents.step(ended, real)
-        if self.settings.coefficient > 0:
             # Statistics are gathered in one go by `commit`: a step is for what it cannot do without.
             known = self._everywhere if real is None else real
             self._seen.append(_Seen(features, z, bonus, switched, known))
-        added = torch.zeros_like(bonus)
-        if self.adds_bonus and self.pays:
-            added = self.settings.coefficient * self.scale(bonus)
+            if self.adds_bonus and self.pays:
+                added = bonus * (self.settings.coefficient / (self._deviation or 1.0))
         self._steps += 1
         if self.commits_itself and self._steps % self.settings.commit_every == 0:
             self.commit()
@@ -242,6 +260,7 @@ class LatentBonus:
             "dimension": self.settings.dimension,
             "features": dict(self.features.state_dict()),
             "latents": self.latents.state_dict(),
+            "drawn": list(self._drawn.left),
             "random_reward": self.random_reward.state_dict(),
             "scaler": self._scaler.state_dict(),
             "committed": self._committed,
@@ -278,6 +297,9 @@ class LatentBonus:
             latents["z"], latents["countdown"] = own["z"], own["countdown"]
             scaler["carry"] = torch.zeros(self._num_envs, 1)
             self._seen.clear()
+            self._drawn.left = ()
+        else:
+            self._drawn.left = state["drawn"]
         self.latents.load_state_dict(latents)
         self._scaler.load_state_dict(scaler)
 

@@ -88,14 +88,9 @@ class VecRandomLatentExploration(LatentWrapping, VecEnvWrapper):
         )
         self.last_bonus = paid.bonus.cpu().numpy()
         self.last_changed = paid.switched.cpu().numpy()
-        told = zip(
-            *(column.tolist() for column in (reward, self.last_bonus, self.last_changed)),
-            strict=True,
-        )
-        infos = [
-            {**info, "task_reward": task, "bonus": bonus, "latent": z[index], "latent_changed": cut}
-            for index, (info, (task, bonus, cut)) in enumerate(zip(infos, told, strict=True))
-        ]
+        columns = reward.tolist(), self.last_bonus.tolist(), z, self.last_changed.tolist()
+        for info, *told in zip(infos, *columns, strict=True):
+            info["task_reward"], info["bonus"], info["latent"], info["latent_changed"] = told
         for index in np.flatnonzero(dones):
             final = infos[index].get("terminal_observation")
             if final is not None:
