@@ -143,6 +143,14 @@ def test_the_reward_that_is_learned_from_is_the_tasks() -> None:
     assert set(rollout().buffer["rewards"][:3].flatten()) == {1.0}
 
 
+def test_another_agent_gets_the_bonus_again() -> None:
+    env = wrapped(scale_bonus=True)
+    RLEPPO("MlpPolicy", env, **SMALL).learn(30)
+    _, reward, _, _ = env.step(np.zeros(3, np.int64))
+    scaled = env.last_bonus / env.bonus._scaler.deviations().item()
+    np.testing.assert_allclose(reward, 1 + 0.5 * scaled, rtol=1e-5)
+
+
 def test_statistics_change_between_rollouts_only() -> None:
     env = wrapped(standardise=True, commit_every=1)
     watch = Watch()

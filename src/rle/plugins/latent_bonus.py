@@ -6,7 +6,8 @@ of this package.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -226,7 +227,22 @@ class LatentBonus:
         """Scale a rollout's `[T, N]` bonuses, all by the deviation that they are part of."""
         if not (self.settings.scale_bonus and self.ready):
             return bonus
-        return self._scaler(bonus[..., None], switched[..., None])[..., 0]
+        scaled = self._scaler(bonus[..., None], switched[..., None])[..., 0]
+        self._deviation = float(self._scaler.deviations())
+        return scaled
+
+    @contextmanager
+    def handed_over(self) -> Iterator[None]:
+        """For a rollout of a learner with a value head for the bonus: the reward is the task's.
+
+        It takes F from `Paid` and scales it by `scale_rollout`; statistics are used after the rollout.
+        """
+        self.adds_bonus = self.commits_itself = False
+        try:
+            yield
+            self.commit()
+        finally:
+            self.adds_bonus = self.commits_itself = True
 
     @torch.no_grad()
     def commit(self) -> None:

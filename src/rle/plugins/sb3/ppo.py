@@ -73,8 +73,6 @@ class RLEPPO(PPO):
         self, env: VecEnv, callback: Any, rollout_buffer: Any, n_rollout_steps: int
     ) -> bool:
         exploration = exploration_of(env)
-        exploration.bonus.adds_bonus = False
-        exploration.bonus.commits_itself = False
 
         @torch.no_grad()
         def next_bonus_values() -> Tensor:
@@ -83,8 +81,8 @@ class RLEPPO(PPO):
             return self.policy.predict_bonus_values(obs_as_tensor(self._last_obs, self.device))
 
         rollout_buffer.listen(exploration, next_bonus_values)
-        completed: bool = super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps)
         # Statistics change between rollouts only: within one, F is one function.
-        exploration.commit()
+        with exploration.bonus.handed_over():
+            completed = super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps)
         self.logger.record("rollout/bonus_mean", float(rollout_buffer.bonuses.mean()))
         return completed
