@@ -32,6 +32,7 @@ from rle.core.distributions import (
     uniform,
 )
 from rle.core.features import FeatureNetwork, follow, random_features
+from rle.core.hindsight import hindsight_latents
 from rle.core.latents import Latents, LatentState, stagger, start_latents, step_latents
 from rle.core.returns import advantages, discounted_sums, linear_recurrence
 from rle.core.running_mean_std import RunningMeanStd
@@ -50,6 +51,7 @@ __all__ = [
     "check_latent_distribution",
     "discounted_sums",
     "follow",
+    "hindsight_latents",
     "linear_recurrence",
     "normal",
     "random_features",

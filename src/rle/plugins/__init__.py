@@ -1,0 +1,1 @@
+"""Random Latent Exploration in agents that are not this package's own: one module per library."""

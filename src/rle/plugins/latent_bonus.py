@@ -1,0 +1,364 @@
+"""z of every environment, φ, its statistics and the bonus: what every plug-in holds.
+
+All arithmetic is `rle.core`'s; this says in which order it happens, which is that of the training loop
+of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from rle.checks import (
+    require,
+    require_choice,
+    require_fraction,
+    require_not_negative,
+    require_positive,
+)
+from rle.core.bonus import RandomReward
+from rle.core.distributions import (
+    LATENT_DISTRIBUTIONS,
+    LatentDistribution,
+    check_latent_distribution,
+)
+from rle.core.latents import Latents
+from rle.core.scaling import RewardScaler
+from rle.errors import UsageError
+from rle.randomness import derive_seed
+
+LARGEST = {"sphere": 1.0, "uniform": 0.5}
+"""What bounds the entries of z; nothing bounds those of other laws."""
+AHEAD = 64
+"""Steps that z is drawn for at once."""
+
+
+@dataclass(frozen=True)
+class BonusSettings:
+    """What z is, how long it is followed, and what F is."""
+
+    dimension: int = 8
+    """d, the size of z."""
+    coefficient: float = 0.1
+    """What the bonus weighs beside the task's reward; 0 shows z and pays nothing."""
+    resample_every: int = 128
+    """S, the steps under one z; an episode's end gives a new one in any case."""
+    distribution: str | LatentDistribution = "sphere"
+    """sphere, uniform, normal, or a function (shape, generator) -> z."""
+    standardise: bool = True
+    """Standardise φ by its running mean and deviation; there is no F before they are known."""
+    unit_norm: bool = True
+    """Divide φ by its norm."""
+    scale_bonus: bool = True
+    """Divide the bonus by the running deviation of its discounted sum; nothing is paid before it is
+    known."""
+    discount: float = 0.99
+    """Of that sum; and of the bonus's return, where it has a value head of its own."""
+    commit_every: int = 128
+    """Steps of all environments after which F and its scale use what was seen meanwhile."""
+    stagger: bool = False
+    """Let environments start at different places of their S steps."""
+
+    def __post_init__(self) -> None:
+        require_positive("dimension", self.dimension)
+        require_not_negative("coefficient", self.coefficient)
+        require_positive("resample_every", self.resample_every)
+        require_fraction("discount", self.discount)
+        require_positive("commit_every", self.commit_every)
+        if callable(self.distribution):
+            check_latent_distribution(
+                self.distribution,
+                self.dimension,
+                getattr(self.distribution, "__name__", "distribution"),
+            )
+        else:
+            require_choice("distribution", self.distribution, tuple(LATENT_DISTRIBUTIONS))
+
+    @property
+    def largest(self) -> float:
+        """The largest entry that z can have."""
+        return (
+            LARGEST.get(self.distribution, float("inf"))
+            if isinstance(self.distribution, str)
+            else float("inf")
+        )
+
+
+class Paid(NamedTuple):
+    """One step of N environments."""
+
+    bonus: Tensor
+    """F `[N]`; 0 where nothing is paid."""
+    added: Tensor
+    """What the reward gains `[N]`: the scaled bonus times the coefficient."""
+    switched: Tensor
+    """bool `[N]`: this was the last step under its z, and the bonus return is cut after it."""
+
+
+class _Seen(NamedTuple):
+    """One step that the next `commit` takes in."""
+
+    features: Tensor
+    z: Tensor
+    bonus: Tensor
+    switched: Tensor
+    real: Tensor
+
+
+class DrawnAhead:
+    """A distribution that draws for several steps at once, which is faster."""
+
+    def __init__(self, distribution: LatentDistribution) -> None:
+        self._distribution = distribution
+        self.left: Sequence[Tensor] = ()
+        """What was drawn and not used yet."""
+
+    def __call__(self, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+        if not self.left:
+            self.left = self._distribution((AHEAD, *shape), generator).unbind(0)
+        first, *others = self.left
+        self.left = others
+        return first
+
+
+class LatentBonus:
+    """Who follows which z, and what reaching an observation under it earns."""
+
+    def __init__(
+        self,
+        num_envs: int,
+        settings: BonusSettings,
+        features: nn.Module,
+        seed: int = 0,
+        fixed: Tensor | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        """`fixed` `[d]` is followed by all environments instead of latents that are drawn."""
+        self.settings = settings
+        self.device = torch.device(device)
+        self.features = features.requires_grad_(False).to(self.device)
+        self.adds_bonus = True
+        """False: a learner with a value head for the bonus takes it, and the reward is the task's."""
+        self.commits_itself = True
+        """False: whoever knows where a rollout ends calls `commit`."""
+        self.last_features: Tensor | None = None
+        """φ `[N, d]` of the last step."""
+        self._num_envs = num_envs
+        self._nothing = torch.zeros(num_envs, device=self.device)
+        self._everywhere = torch.ones(num_envs, dtype=torch.bool, device=self.device)
+        self._distribution = _distribution(settings, fixed)
+        self.reseed(seed)
+        self.restart_statistics()
+        self._steps = 0
+
+    def reseed(self, seed: int) -> None:
+        """Draw z from `seed` on, for all environments."""
+        settings = self.settings
+        self._drawn = DrawnAhead(self._distribution)
+        self.latents = Latents(
+            self._num_envs,
+            settings.dimension,
+            settings.resample_every,
+            torch.Generator().manual_seed(derive_seed(seed, _stream())),
+            self._drawn,
+            settings.stagger,
+            self.device,
+        )
+
+    def restart_statistics(self) -> None:
+        """Forget what was seen: φ is another one."""
+        settings = self.settings
+        self.random_reward = RandomReward(
+            settings.dimension, settings.standardise, settings.unit_norm, self.device
+        )
+        discount = torch.tensor([settings.discount], device=self.device)
+        self._scaler = RewardScaler(self._num_envs, discount)
+        self._committed = False
+        self._std: float | None = None
+        """What bonuses are divided by; None: not known yet."""
+        self._seen: list[_Seen] = []
+
+    @property
+    def z(self) -> Tensor:
+        """`[N, d]`, under which the next actions are taken."""
+        return self.latents.z
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is F: its statistics, if it needs any, have been committed once."""
+        return self._committed or not self.settings.standardise
+
+    @property
+    def pays(self) -> bool:
+        """Whether F is paid: its scale, if it needs one, is known too."""
+        return self.ready and (self._std is not None or not self.settings.scale_bonus)
+
+    @torch.no_grad()
+    def step(self, next_observation: Any, ended: Tensor, real: Tensor | None = None) -> Paid:
+        """Pay for a step of all environments and go on to the z of the next.
+
+        Args:
+            next_observation: what the actions led to, as tensors `[N, ...]`: the last observation of an
+                episode that ended, never the first of the next.
+            ended: bool `[N]`, by termination or by a time limit.
+            real: bool `[N]`: False where the call only reset an environment; None: all are real.
+
+        """
+        z = self.z
+        switched = self.latents.step(ended, real)
+        bonus = added = self._nothing
+        if self.settings.coefficient > 0:
+            features = self.last_features = self.features(next_observation)
+            if self.ready:
+                bonus = self.reward(features, z)
+                bonus = bonus if real is None else torch.where(real, bonus, 0.0)
+            # Statistics are gathered in one go by `commit`: a step is for what it cannot do without.
+            known = self._everywhere if real is None else real
+            self._seen.append(_Seen(features, z, bonus, switched, known))
+            if self.adds_bonus and self.pays:
+                added = bonus * (self.settings.coefficient / (self._std or 1.0))
+        self._steps += 1
+        if self.commits_itself and self._steps % self.settings.commit_every == 0:
+            self.commit()
+        return Paid(bonus, added, switched)
+
+    def reward(self, features: Tensor, z: Tensor) -> Tensor:
+        """F `[...]` of φ(s') `[..., d]` under z `[..., d]`; changes nothing."""
+        return self.random_reward.reward(features, z)
+
+    def scale(self, bonus: Tensor) -> Tensor:
+        """Scale bonuses as rewards are now; changes nothing."""
+        return bonus if self._std is None else bonus / self._std
+
+    def scale_rollout(self, bonus: Tensor, switched: Tensor) -> Tensor:
+        """Scale a rollout's `[T, N]` bonuses, all by the deviation that they are part of."""
+        if not (self.settings.scale_bonus and self.ready):
+            return bonus
+        scaled = self._scaler(bonus[..., None], switched[..., None])[..., 0]
+        self._std = float(self._scaler.std())
+        return scaled
+
+    @contextmanager
+    def handed_over(self) -> Iterator[None]:
+        """For a rollout of a learner with a value head for the bonus: the reward is the task's.
+
+        It takes F from `Paid` and scales it by `scale_rollout`; statistics are used after the rollout.
+        """
+        self.adds_bonus = self.commits_itself = False
+        try:
+            yield
+            self.commit()
+        finally:
+            self.adds_bonus = self.commits_itself = True
+
+    @torch.no_grad()
+    def commit(self) -> None:
+        """Use all that was seen so far, from now on."""
+        if not self._seen:
+            return
+        seen = _Seen(*map(torch.stack, zip(*self._seen, strict=True)))
+        self._seen.clear()
+        bonus, was_ready = seen.bonus, self.ready
+        self.random_reward.observe(seen.features, seen.real)
+        self.random_reward.commit()
+        self._committed = True
+        if not (self.adds_bonus and self.settings.scale_bonus):
+            return
+        if not was_ready:
+            bonus = torch.where(seen.real, self.reward(seen.features, seen.z), 0.0)
+        self._scaler(bonus[..., None], seen.switched[..., None], seen.real)
+        self._std = float(self._scaler.std())
+
+    def renew(self, mask: Tensor) -> None:
+        """Give a new z to the environments of `mask`, bool `[N]`: they were reset from outside."""
+        self.latents.step(mask, torch.zeros_like(mask))
+
+    def draw(self, count: int, generator: torch.Generator) -> Tensor:
+        """`[count, d]` latents of the same distribution, from a generator of the caller's."""
+        return self._distribution((count, self.settings.dimension), generator).to(self.device)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on exactly from here: tensors and numbers."""
+        return {
+            "dimension": self.settings.dimension,
+            "features": dict(self.features.state_dict()),
+            "latents": self.latents.state_dict(),
+            "drawn": list(self._drawn.left),
+            "random_reward": self.random_reward.state_dict(),
+            "scaler": self._scaler.state_dict(),
+            "committed": self._committed,
+            "deviation": self._std,
+            "seen": [list(step) for step in self._seen],
+            "steps": self._steps,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `state_dict`.
+
+        For another number of environments, F goes on and every environment starts with a new z.
+        """
+        dimension = self.settings.dimension
+        require(
+            state["dimension"] == dimension,
+            f"the saved z has {state['dimension']} dimensions and this one {dimension}: wrap the "
+            f"environment with dimension={state['dimension']}.",
+        )
+        try:
+            self.features.load_state_dict(state["features"])
+        except RuntimeError as error:
+            raise UsageError(
+                "the saved φ is another network than this one: give the same features or, where φ "
+                "followed a network, call follow with it before loading."
+            ) from error
+        self.random_reward.load_state_dict(state["random_reward"])
+        self._committed, self._std = state["committed"], state["deviation"]
+        self._seen = [_Seen(*(part.to(self.device) for part in step)) for step in state["seen"]]
+        self._steps = state["steps"]
+        latents, scaler = dict(state["latents"]), dict(state["scaler"])
+        if len(latents["z"]) != self._num_envs:
+            own = self.latents.state_dict()
+            latents["z"], latents["countdown"] = own["z"], own["countdown"]
+            scaler["carry"] = torch.zeros(self._num_envs, 1)
+            self._seen.clear()
+            self._drawn.left = ()
+        else:
+            self._drawn.left = state["drawn"]
+        self.latents.load_state_dict(latents)
+        self._scaler.load_state_dict(scaler)
+
+
+def _distribution(settings: BonusSettings, fixed: Tensor | None) -> LatentDistribution:
+    if fixed is None:
+        return (
+            LATENT_DISTRIBUTIONS[settings.distribution]
+            if isinstance(settings.distribution, str)
+            else settings.distribution
+        )
+    require(
+        tuple(fixed.shape) == (settings.dimension,),
+        f"the fixed latent has the shape {tuple(fixed.shape)}: give one of ({settings.dimension},).",
+    )
+    followed = fixed.float().cpu()
+
+    def always(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+        return followed.expand(shape).clone()
+
+    return always
+
+
+def _stream() -> str:
+    """The purpose that z is drawn for: φ is the same on every rank, z is not."""
+    distributed = torch.distributed
+    ranked = distributed.is_available() and distributed.is_initialized()
+    rank = distributed.get_rank() if ranked else 0
+    return f"latents of rank {rank}" if rank else "latents"
+
+
+def fixed_latent(latent: Sequence[float] | Tensor | None) -> Tensor | None:
+    """What users give as a fixed z, as a tensor."""
+    return None if latent is None else torch.as_tensor(latent, dtype=torch.float32)
