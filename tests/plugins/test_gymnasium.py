@@ -90,7 +90,7 @@ def test_it_pays_and_cuts_as_our_trainer_does(mode: AutoresetMode) -> None:
         dimension=2, resample_every=4, standardise=False, unit_norm=False, coefficient=0.5
     )
     ours = Strategy(settings, Itself(), 3, 0.99, 0, torch.device("cpu"))
-    ours._distribution = DrawnAhead(core.sphere)  # the same z
+    ours._latent_distribution = DrawnAhead(core.sphere)  # the same z
     ours.start(None)  # type: ignore[arg-type]
     skipped = np.zeros(3, bool)
     for before, after, _, terminated, truncated, info in played(wrapped(mode)):
