@@ -5,9 +5,9 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
+from benchmarks.plugins_fourroom import FourRoomVecEnv, run
 
 import rle  # noqa: F401
-from benchmarks.plugins_fourroom import FourRoomVecEnv, run
 
 
 def test_fourroom_is_the_registered_one() -> None:
