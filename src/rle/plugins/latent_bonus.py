@@ -23,6 +23,7 @@ from rle.checks import (
 from rle.core.bonus import RandomReward
 from rle.core.latents import Latents
 from rle.core.laws import LAWS, Law, check_law
+from rle.core.moments import Pool
 from rle.core.scaling import RewardScaler
 from rle.errors import UsageError
 from rle.randomness import derive_seed
@@ -104,6 +105,8 @@ class LatentBonus:
         """False: a learner with a value head for the bonus takes it, and the reward is the task's."""
         self.commits_itself = True
         """False: whoever knows where a rollout ends calls `commit`."""
+        self.pool: Pool | None = None
+        """Makes what this process saw to what all ranks saw; None: there is only this one."""
         self.last_features: Tensor | None = None
         """φ `[N, d]` of the last step."""
         self._num_envs = num_envs
@@ -190,7 +193,7 @@ class LatentBonus:
         """Scale a rollout's `[T, N]` bonuses, all by the deviation that they are part of."""
         if not (self.settings.scale_bonus and self.ready):
             return bonus
-        return self._scaler(bonus[..., None], switched[..., None])[..., 0]
+        return self._scaler(bonus[..., None], switched[..., None], pool=self.pool)[..., 0]
 
     @torch.no_grad()
     def observe(self, observation: Any, real: Tensor | None = None) -> None:
@@ -199,7 +202,7 @@ class LatentBonus:
 
     def commit(self) -> None:
         """Use all statistics gathered so far, from now on."""
-        self.random_reward.commit()
+        self.random_reward.commit(self.pool)
 
     def renew(self, mask: Tensor) -> None:
         """Give a new z to the environments of `mask`, bool `[N]`: they were reset from outside."""
