@@ -13,12 +13,13 @@ import torch
 pytest.importorskip("rsl_rl", reason="rsl-rl-lib is not installed")
 
 from rsl_rl.algorithms import PPO
+from rsl_rl.runners import OnPolicyRunner
 from rsl_rl.storage import RolloutStorage
 
 from rle.core.scaling import RewardScaler
 from rle.errors import UsageError
 from rle.plugins.rsl_rl import LATENT
-from tests.plugins.rsl_worlds import PLAIN, Clocks, Line, Seen, runner
+from tests.plugins.rsl_worlds import PLAIN, Clocks, Line, Seen, configuration, runner
 
 STEPS = 10
 STILL: dict[str, Any] = {"learning_rate": 0.0, "normalize_advantage_per_mini_batch": True}
@@ -246,6 +247,23 @@ def test_what_it_refuses(tmp_path: Path) -> None:
     torch.save(plain.alg.save() | {"iter": 0, "infos": None}, tmp_path / "plain.pt")
     with pytest.raises(UsageError, match="without RLE"):
         runner(Line(4), 8, PLAIN).load(str(tmp_path / "plain.pt"))
+
+
+MEMORY = {"class_name": "RNNModel", "rnn_type": "gru", "rnn_hidden_dim": 8, "rnn_num_layers": 1}
+
+
+def with_memory(model: str) -> Any:
+    settings = configuration(8, PLAIN, num_mini_batches=2)
+    settings[model] |= MEMORY
+    return OnPolicyRunner(Line(4), settings, device="cpu")
+
+
+def test_the_actor_may_have_a_memory_and_the_critic_may_not() -> None:
+    run = with_memory("actor")
+    run.learn(2)
+    assert (run.alg._bonuses != 0).all()
+    with pytest.raises(UsageError, match="not recurrent"):
+        with_memory("critic")
 
 
 def test_the_runners_score_is_the_tasks(tmp_path: Path) -> None:

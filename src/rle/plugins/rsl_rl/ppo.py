@@ -173,7 +173,7 @@ class RLEPPO(PPO):  # type: ignore[misc]
         first = not self._features.normalised
         normalisation = self._features.normalise_as(self._leader)
         if self.is_multi_gpu:
-            # Each rank's critic normalises by what that rank saw.
+            # In rsl_rl 4, each rank normalises by what that rank saw.
             give_to_all(normalisation)
         if first:
             # What φ made of observations as they are says nothing of what it makes of normalised ones.
