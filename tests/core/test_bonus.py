@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from rle.core import LATENT_DISTRIBUTIONS, RandomReward, random_reward
+from rle.core import LATENT_DISTRIBUTIONS, RandomReward, RunningMeanStd, random_reward
 
 
 class TestRandomReward:
@@ -112,3 +112,19 @@ class TestStatistics:
             each.commit()
         assert torch.equal(second.mean, first.mean)
         assert second.mean.tolist() == [3, pytest.approx(100 / 3)]
+
+
+def test_statistics_may_be_pooled_when_they_are_committed() -> None:
+    generator = torch.Generator().manual_seed(0)
+    here, there = torch.randn(2, 20, 3, generator=generator).unbind(0)
+
+    def pool(moments: RunningMeanStd) -> RunningMeanStd:
+        moments.update(there)
+        return moments
+
+    one = RandomReward(3)
+    one.observe(here)
+    one.commit(pool)
+    together = torch.cat([here, there])
+    torch.testing.assert_close(one.mean, together.mean(0))
+    torch.testing.assert_close(one.deviation, together.std(0, correction=0))

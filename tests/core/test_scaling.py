@@ -1,6 +1,7 @@
 """Reward scaling: what it divides by, where it restarts, and what it never does."""
 
 import torch
+from rle.core.moments import RunningMeanStd
 
 from rle.core.scaling import RewardScaler
 
@@ -90,3 +91,24 @@ def test_a_saved_scaler_goes_on_where_it_was() -> None:
     first.step(*rows)
     second.load_state_dict(first.state_dict())
     assert torch.equal(first.step(*rows), second.step(*rows))
+
+
+def test_pooled_with_what_another_saw_it_is_as_if_one_had_seen_both() -> None:
+    generator = torch.Generator().manual_seed(0)
+    here, there = torch.randn(2, 3, 4, 1, generator=generator).unbind(0)
+    stop = torch.zeros(3, 4, 1, dtype=torch.bool)
+    elsewhere = RewardScaler(4, GAMMA)
+    elsewhere(there, stop)
+
+    def pool(moments: RunningMeanStd) -> RunningMeanStd:
+        together = RunningMeanStd(())
+        together.merge(moments)
+        other = RunningMeanStd(())
+        other.load_state_dict(elsewhere.state_dict()["moments"][0])
+        together.merge(other)
+        return together
+
+    one, both = RewardScaler(4, GAMMA), RewardScaler(8, GAMMA)
+    scaled = one(here, stop, pool=pool)
+    both(torch.cat([here, there], 1), torch.cat([stop, stop], 1))
+    torch.testing.assert_close(scaled, here / both.deviations())

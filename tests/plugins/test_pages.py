@@ -29,3 +29,24 @@ def test_stable_baselines3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for block in others:
         exec(block, names)
     assert (tmp_path / "cartpole.zip").exists()
+
+
+def test_rsl_rl() -> None:
+    pytest.importorskip("rsl_rl", reason="rsl-rl-lib is not installed")
+    first, others, watching = blocks("plugins/rsl-rl.md")
+    names: dict[str, Any] = {}
+    exec(first, names)
+    assert (names["runner"].alg._bonuses != 0).all()
+    exec(others, names)
+    exec(watching, names)
+    assert names["actions"].shape == (64, 1)
+    assert names["actions"].unique().numel() == 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_torchrl() -> None:
+    pytest.importorskip("tensordict", reason="TorchRL is not installed")
+    (first,) = blocks("plugins/torchrl.md")
+    names: dict[str, Any] = {}
+    exec(first, names)
+    assert (names["batch"]["next", "bonus"] != 0).all()

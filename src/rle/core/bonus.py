@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.core.running_mean_std import RunningMeanStd
+from rle.core.running_mean_std import Pool, RunningMeanStd
 
 NORM_EPSILON = 1e-8
 """Keeps a feature of norm zero from becoming NaN."""
@@ -75,10 +75,13 @@ class RandomReward:
         if self._standardise:
             self._pending.update(features, real)
 
-    def commit(self) -> None:
-        """Standardise with everything observed so far, from now on."""
+    def commit(self, pool: Pool | None = None) -> None:
+        """Standardise with everything observed so far, from now on.
+
+        With `pool`, with what it makes of that: say, with what all ranks observed.
+        """
         if self._standardise:
-            self.moments.merge(self._pending)
+            self.moments.merge(self._pending if pool is None else pool(self._pending))
             self._pending = RunningMeanStd(tuple(self.mean.shape), self.mean.device)
             self._use_moments()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -62,3 +64,7 @@ class RunningMeanStd:
         self.count, self.mean, self.squares = (
             state[name].to(device) for name in ("count", "mean", "squares")
         )
+
+
+Pool = Callable[[RunningMeanStd], RunningMeanStd]
+"""What one process saw to what several saw together."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rle.core.returns import discounted_sums
-from rle.core.running_mean_std import RunningMeanStd
+from rle.core.running_mean_std import Pool, RunningMeanStd
 
 EPSILON = 1e-8
 
@@ -28,12 +28,19 @@ class RewardScaler:
         self._carry = torch.zeros(num_envs, len(discounts), device=discounts.device)
         self._moments = [RunningMeanStd((), discounts.device) for _ in discounts]
 
-    def __call__(self, rewards: Tensor, stop: Tensor, real: Tensor | None = None) -> Tensor:
-        """Scale `[T, N, K]` rewards whose streams stop where `stop` `[T, N, K]` says."""
+    def __call__(
+        self, rewards: Tensor, stop: Tensor, real: Tensor | None = None, pool: Pool | None = None
+    ) -> Tensor:
+        """Scale `[T, N, K]` rewards whose streams stop where `stop` `[T, N, K]` says.
+
+        With `pool`, by the deviation of what it makes of their sums: say, of all ranks' sums.
+        """
         sums = discounted_sums(rewards, stop, self._discounts, self._carry, real)
         self._carry = torch.where(stop[-1], 0.0, sums[-1])
         for stream, moments in enumerate(self._moments):
-            moments.update(sums[..., stream], real)
+            seen = RunningMeanStd((), sums.device)
+            seen.update(sums[..., stream], real)
+            moments.merge(seen if pool is None else pool(seen))
         return rewards / self.std()
 
     def step(self, rewards: Tensor, stop: Tensor, real: Tensor | None = None) -> Tensor:

@@ -28,6 +28,7 @@ from rle.core.distributions import (
     check_latent_distribution,
 )
 from rle.core.latents import Latents
+from rle.core.running_mean_std import Pool
 from rle.core.scaling import RewardScaler
 from rle.errors import UsageError
 from rle.randomness import derive_seed
@@ -146,6 +147,8 @@ class LatentBonus:
         """False: a learner with a value head for the bonus takes it, and the reward is the task's."""
         self.commits_itself = True
         """False: whoever knows where a rollout ends calls `commit`."""
+        self.pool: Pool | None = None
+        """Makes what this process saw to what all ranks saw; None: there is only this one."""
         self.last_features: Tensor | None = None
         """φ `[N, d]` of the last step."""
         self._num_envs = num_envs
@@ -239,7 +242,7 @@ class LatentBonus:
         """Scale a rollout's `[T, N]` bonuses, all by the deviation that they are part of."""
         if not (self.settings.scale_bonus and self.ready):
             return bonus
-        scaled = self._scaler(bonus[..., None], switched[..., None])[..., 0]
+        scaled = self._scaler(bonus[..., None], switched[..., None], pool=self.pool)[..., 0]
         self._std = float(self._scaler.std())
         return scaled
 
@@ -265,13 +268,13 @@ class LatentBonus:
         self._seen.clear()
         bonus, was_ready = seen.bonus, self.ready
         self.random_reward.observe(seen.features, seen.real)
-        self.random_reward.commit()
+        self.random_reward.commit(self.pool)
         self._committed = True
         if not (self.adds_bonus and self.settings.scale_bonus):
             return
         if not was_ready:
             bonus = torch.where(seen.real, self.reward(seen.features, seen.z), 0.0)
-        self._scaler(bonus[..., None], seen.switched[..., None], seen.real)
+        self._scaler(bonus[..., None], seen.switched[..., None], seen.real, self.pool)
         self._std = float(self._scaler.std())
 
     def renew(self, mask: Tensor) -> None:
