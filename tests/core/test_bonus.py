@@ -127,4 +127,4 @@ def test_statistics_may_be_pooled_when_they_are_committed() -> None:
     one.commit(pool)
     together = torch.cat([here, there])
     torch.testing.assert_close(one.mean, together.mean(0))
-    torch.testing.assert_close(one.deviation, together.std(0, correction=0))
+    torch.testing.assert_close(one.std, together.std(0, correction=0))

@@ -1,7 +1,7 @@
 """Reward scaling: what it divides by, where it restarts, and what it never does."""
 
 import torch
-from rle.core.moments import RunningMeanStd
+from rle.core.running_mean_std import RunningMeanStd
 
 from rle.core.scaling import RewardScaler
 
@@ -111,4 +111,4 @@ def test_pooled_with_what_another_saw_it_is_as_if_one_had_seen_both() -> None:
     one, both = RewardScaler(4, GAMMA), RewardScaler(8, GAMMA)
     scaled = one(here, stop, pool=pool)
     both(torch.cat([here, there], 1), torch.cat([stop, stop], 1))
-    torch.testing.assert_close(scaled, here / both.deviations())
+    torch.testing.assert_close(scaled, here / both.std())
