@@ -13,8 +13,11 @@ from pathlib import Path
 import rle
 from rle.arguments import Parser, named, whole_number, with_settings
 from rle.checks import nearest
+from rle.checkup.check import STEPS, check_name, is_run
+from rle.checkup.show import shown
 from rle.errors import UsageError
 from rle.explore.registry import check_strategy_name
+from rle.findings.finding import has_problem
 from rle.modules import search_working_folder
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory, require_folder
@@ -234,13 +237,9 @@ def _check(arguments: Sequence[str]) -> int:
     parser.add_argument("--explore", default="rle", metavar="STRATEGY", help="as in `rle train`")
     parser.add_argument("--preset", default=None, metavar="PRESET", help="as in `rle train`")
     parser.add_argument(
-        "--steps", type=whole_number, default=8192, help="random steps to play in a task"
+        "--steps", type=whole_number, default=STEPS, help="random steps to play in a task"
     )
     known, rest = parser.parse_known_args(arguments)
-    from rle.checkup.check import check_name, is_run
-    from rle.checkup.show import shown
-    from rle.findings.finding import has_problem
-
     settings = {}
     if not is_run(known.task):
         check_name(known.task)
@@ -277,7 +276,10 @@ def _bench(arguments: Sequence[str]) -> None:
     print(rle.bench(known.task, settings, known.preset, known.seconds))
 
 
-VERBS: dict[str, Callable[[Sequence[str]], int | None]] = {
+Verb = Callable[[Sequence[str]], int | None]
+"""Takes what stands after it; returns the exit status, None for 0."""
+
+VERBS: dict[str, Verb] = {
     "train": _train,
     "resume": _resume,
     "eval": _eval,
@@ -307,10 +309,7 @@ def _complete(arguments: Sequence[str]) -> None:
     print(answer(arguments, VERBS), end="")
 
 
-OF_SHELLS: dict[str, Callable[[Sequence[str]], int | None]] = {
-    "--completion": _completion,
-    "__complete": _complete,
-}
+OF_SHELLS: dict[str, Verb] = {"--completion": _completion, "__complete": _complete}
 
 
 def _usage() -> str:

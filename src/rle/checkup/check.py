@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rle.checkup.after import check_run
 from rle.checks import require, require_positive
+from rle.checkup.after import check_run
 from rle.errors import UsageError
 from rle.explore.registry import check_strategy_name
 from rle.findings.finding import Finding

@@ -65,8 +65,8 @@ def judge_length(lengths: Sequence[int], rows: int, num_envs: int) -> Finding:
     """Whether episodes end."""
     if not lengths:
         sentence = (
-            f"no episode ended in {rows:,} steps of each of {num_envs} environments, so there is no score "
-            "and no new start: give a --time-limit, or more --steps to this check."
+            f"no episode ended in {rows:,} steps of each of {num_envs} environments, so there is "
+            "neither a score nor a new start: give a --time-limit, or more --steps to this check."
         )
         return Finding("notice", "episodes", sentence, float(rows))
     sentence = (

@@ -26,9 +26,7 @@ Lines = Sequence[dict[str, Any]]
 def judge_returns(episodes: Lines, lines: Lines) -> list[Finding]:
     """Judge the scores of a run's episodes, beside the bonuses of its iterations."""
     if not episodes:
-        sentence = (
-            "no episode has ended, so there is no score: give a --time-limit, or train for longer."
-        )
+        sentence = "no episode has ended, and there is no score: give a --time-limit."
         return [Finding("notice", "score", sentence, 0.0)]
     scores = [episode["score"] for episode in episodes]
     if not any(scores):
@@ -60,8 +58,8 @@ def _judge_fall(best: Sequence[float], last: Sequence[float], rise: float) -> Fi
     fell = f"the mean score fell from {readable(mean(best))} to {seen}"
     if rise > MORE_FOLLOWED:
         sentence = (
-            f"{fell} while F rose by {rise:.2f} deviations: the agent goes where F pays and not where the "
-            "task does, so lower --rle.coefficient."
+            f"{fell} while F rose by {rise:.2f} deviations, so the agent goes where F pays and not "
+            "where the task does: lower --rle.coefficient."
         )
         return Finding("problem", "score", sentence, -fall)
     sentence = (

@@ -1,7 +1,7 @@
 """What a doctor can find, from samples alone: PyTorch and nothing of the trainer.
 
-    findings = check_samples(observations, phi(observations), F)   # F(s, z) [M, B] of M latents
-    print(*findings, sep="\\n")
+    for finding in check_samples(observations, phi(observations), F):   # F(s, z) [M, B] of M latents
+        print(finding)
 
 `rle.check` plays in a task, or reads a run, and judges with these.
 """

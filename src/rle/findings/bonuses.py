@@ -1,4 +1,4 @@
-"""What can be told from bonuses: does F vary over states, and is it in proportion to the task's reward?"""
+"""What can be told from bonuses: does F vary over states, is it in proportion to the task's reward?"""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rle.findings.finding import Finding, readable
 
 HARDLY_VARIES, VARIES_LITTLE = 0.02, 0.1
 """Spread of F over states, in units of its spread over z: problem, notice. At 0 an agent is paid for
-the z it got and not for what it does. FourRoom's F, which is not centred, has 0.25 where random actions
-get, and works."""
+the z it got and not for what it does. FourRoom's F, which is not centred, has 0.27 where random
+actions get, and works."""
 DROWNS, FAINT = 0.001, 0.005
 """Size of coefficient x bonus in units of the task's: problem, notice. The smallest coefficient in use,
 0.01 beside a scaled reward, makes 1 to 3 % of the advantages on Ant and Humanoid; a tenth of that is

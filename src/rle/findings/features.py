@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from rle.findings.finding import Finding, readable
+from rle.findings.finding import Finding
 
 RESTING = 1e-5
 """An output of φ is constant if it deviates by less than this times its size: what is left are the
