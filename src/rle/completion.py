@@ -74,7 +74,7 @@ def _candidates(before: Sequence[str], word: str, verbs: Verbs) -> Candidates | 
     return line.options() if word.startswith("-") else line.values(word)
 
 
-def parser_of(verb: Callable[[Sequence[str]], None]) -> Parser:
+def parser_of(verb: Callable[[Sequence[str]], int | None]) -> Parser:
     """The parser of a verb, which it makes itself."""
     try:
         verb([DECLARE])

@@ -81,6 +81,20 @@ class Endless(Walk):
     length = 10**9
 
 
+class Seen(Walk):
+    """Healthy, and seen from above: a bright dot on 36 x 36 pixels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.observation_space = spaces.Box(0, 255, (36, 36, 1), np.uint8)
+
+    def observe(self) -> Any:
+        picture = np.zeros((36, 36, 1), np.uint8)
+        row, column = np.clip(self.place.round() + 18, 2, 33).astype(int)
+        picture[row - 2 : row + 3, column - 2 : column + 3] = 255
+        return picture
+
+
 class Unseeded(Walk):
     """Begins somewhere else whatever the seed."""
 

@@ -60,6 +60,18 @@ def test_what_is_found(
     assert words in finding.sentence
 
 
+def test_what_is_not_finite_is_said_once() -> None:
+    """The rest is judged as if it were not there."""
+    findings = check(lambda: sick.Broken(), **SMALL)
+    assert [f.subject for f in findings if f.level == "problem"] == ["finite"]
+
+
+def test_images() -> None:
+    findings = check(lambda: sick.Seen(), steps=256, embedding=(16,))
+    assert not has_problem(findings), "\n".join(map(str, findings))
+    assert {"observation", "φ", "units", "bonus"} <= {finding.subject for finding in findings}
+
+
 def test_a_bonus_that_does_not_vary_over_states() -> None:
     """Far from zero, and neither normalised nor standardised, φ sees one direction."""
     kind = type("Far", (sick.Walk,), {"observe": lambda self: sick.Walk.observe(self) + 1e5})

@@ -27,7 +27,9 @@ from rle.findings.observations import judge_observations
 from rle.idle import refuse_idle_settings
 from rle.nets.images import ImageBody
 from rle.nets.layers import MLP
+from rle.nets.precision import resolved
 from rle.randomness import generator
+from rle.settings import replace
 from rle.tasks.base import Task
 from rle.tasks.handed_over import handed_over
 from rle.tasks.normalise import NormalisedTask
@@ -86,10 +88,13 @@ def _task(config: RunConfig, env: Any, device: torch.device, alone: bool) -> Tas
 def _findings(config: RunConfig, task: Task, steps: int, device: torch.device) -> list[Finding]:
     normaliser = task.normaliser if isinstance(task, NormalisedTask) else None
     engine = task.shown if isinstance(task, NormalisedTask) else task
+    if task.spec.is_image:
+        precision = resolved(config.machine.precision, device)
+        config = replace(config, {"precision": precision})
     agent = Agent(config, task.spec, device, normaliser)
     rows = max(steps // task.spec.num_envs, 2)
     try:
-        repeats = repeats_itself(engine, config.seed)
+        repeats = repeats_itself(engine, config.seed, device)
         starts = first_observations(engine, config.seed)
         played = play(engine, agent, rows, config.seed)
     except UsageError as error:
@@ -106,7 +111,7 @@ def _findings(config: RunConfig, task: Task, steps: int, device: torch.device) -
     ]
     if rle is not None:
         findings += [
-            *_judge_latent_exploration(rle, played.observations, config.seed),
+            *_judge_latent_exploration(rle, played.observations, config),
             *judge_period(rle.config, played.lengths),
         ]
     return findings
@@ -114,26 +119,30 @@ def _findings(config: RunConfig, task: Task, steps: int, device: torch.device) -
 
 def _normalise(config: RunConfig) -> str:
     if config.environment.normalise_observations:
-        return "scale it in the environment, which declares that it lies in [-1, 1]"
+        return (
+            "scale it in the environment (what that declares to lie in [-1, 1] is not normalised)"
+        )
     return "train with --normalise-observations True"
 
 
 @torch.no_grad()
 def _judge_latent_exploration(
-    rle: RandomLatentExploration, observations: Tensor, seed: int
+    rle: RandomLatentExploration, observations: Tensor, config: RunConfig
 ) -> list[Finding]:
     """φ and F in some of the states that were seen."""
-    source = generator(seed, "states to judge")
+    source = generator(config.seed, "states to judge")
     finite = observations.flatten(1).float().isfinite().all(-1)
     observations = observations[finite]
     chosen = torch.randperm(len(observations), generator=source)[:STATES]
     states = observations[chosen.to(observations.device)]
     if len(states) < 2:
         return []
+    inherited = rle.config.feature_hidden is None
+    activation = config.network.activation if inherited else rle.config.feature_activation
     latents = rle.sample_latents(LATENTS, source).to(states.device)
     return [
         *judge_features(rle.features(states)),
-        *judge_units(_hidden_outputs(rle.features, states, rle.config.feature_activation)),
+        *judge_units(_hidden_outputs(rle.features, states, activation)),
         *judge_bonus(rle.reward_map(states, latents)),
     ]
 

@@ -16,7 +16,7 @@ from rle.tasks.base import Step, Task, random_actions
 KEPT_NUMBERS = 2**25
 """How many numbers of observations are kept: all of vectors, every some steps of images."""
 KEPT_ENDS = 256
-"""Of how many episodes the end is kept."""
+"""In how many steps the ends of episodes are kept."""
 STARTS = 32
 """How many first observations are looked at, at least: enough to know how episodes begin."""
 REPEATED_STEPS = 32
@@ -60,21 +60,21 @@ def first_observations(task: Task, seed: int) -> Tensor:
     return torch.cat([task.reset(each).flatten(1) for each in seeds])
 
 
-def repeats_itself(task: Task, seed: int) -> bool:
+def repeats_itself(task: Task, seed: int, device: torch.device) -> bool:
     """Whether the same seed and the same actions lead to the same observations and rewards."""
-    first, second = (_some_steps(task, seed) for _ in range(2))
+    first, second = (_some_steps(task, seed, device) for _ in range(2))
     return all(
         torch.equal(one.nan_to_num(), other.nan_to_num())
         for one, other in zip(first, second, strict=True)
     )
 
 
-def _some_steps(task: Task, seed: int) -> list[Tensor]:
-    source = generator(seed, "repeated actions")
+def _some_steps(task: Task, seed: int, device: torch.device) -> list[Tensor]:
+    source, spec = generator(seed, "repeated actions"), task.spec
     seen = [task.reset(derive_seed(seed, "task")).clone()]
     for _ in range(REPEATED_STEPS):
         task.draw(1)
-        step = task.step(random_actions(task.spec.action_space, task.spec.num_envs, source))
+        step = task.step(random_actions(spec.action_space, spec.num_envs, source).to(device))
         seen += [step.next_observation.clone(), step.reward]
     return [part.float() for part in seen]
 
@@ -111,10 +111,15 @@ def play(task: Task, agent: Agent, rows: int, seed: int) -> Played:
             agent.normaliser.learn(step.next_observation, step.real)
         seen = agent.see(step)
         cut = strategy.after_step(seen)
-        transitions = Transitions(shown, action, seen.next_observation, latent)
         if row < warm_up:
-            strategy.warm_up(0, transitions)
+            # What is not finite ends a run, but not this: the rest is judged as if it were not there.
+            good = seen.next_observation.flatten(1).float().isfinite().all(-1)
+            good = good if seen.real is None else good & seen.real
+            if good.any():
+                parts = (shown[good], action[good], seen.next_observation[good])
+                strategy.warm_up(0, Transitions(*parts))
         elif strategy.streams:
+            transitions = Transitions(shown, action, seen.next_observation, latent)
             bonuses.append(strategy.bonus(transitions))
             cuts.append(torch.zeros_like(bonuses[-1]).bool() if cut is None else cut)
         ended = step.terminated | step.truncated
