@@ -59,6 +59,14 @@ def test_callbacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows == [f"{line['step']}," for line in again.metrics()]
 
 
+def test_check(capsys: pytest.CaptureFixture[str]) -> None:
+    environment, samples = blocks("check.md")
+    exec(environment, {})
+    assert "fine: observation: each of the 4 components changes." in capsys.readouterr().out
+    exec(samples, {})
+    assert "fine: bonus: F deviates by " in capsys.readouterr().out
+
+
 def test_my_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,7 @@
 """Random Latent Exploration for deep reinforcement learning (Mahankali et al., ICML 2024).
 
 Every verb of the command `rle` is a function here: `train`, `resume`, `eval`, `study`,
-`report`, `list` and `bench`. `eval` and `list` are also called `evaluate` and `available`: so
+`report`, `list`, `check` and `bench`. `eval` and `list` are also called `evaluate` and `available`: so
 `from rle import *` has them, and leaves Python's own alone. Names and not verbs are the building blocks
 below them. The method alone, for agents of one's own, is `rle.core`.
 """
@@ -16,8 +16,10 @@ from rle.lazy import lazy_names
 if TYPE_CHECKING:
     from rle import core, explore, report, studies, tasks
     from rle.agents import Agent
+    from rle.checkup.check import check
     from rle.config import RunConfig
     from rle.errors import UsageError
+    from rle.findings.finding import Finding
     from rle.presets import preset_config
     from rle.runs.bench import bench
     from rle.runs.callbacks import Callback
@@ -34,11 +36,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "Callback",
+    "Finding",
     "RunConfig",
     "RunDirectory",
     "UsageError",
     "available",
     "bench",
+    "check",
     "core",
     "evaluate",
     "explore",
@@ -60,10 +64,12 @@ _find = lazy_names(
     {
         "Agent": "rle.agents.agent",
         "Callback": "rle.runs.callbacks",
+        "Finding": "rle.findings.finding",
         "RunConfig": "rle.config",
         "RunDirectory": "rle.runs.directory",
         "UsageError": "rle.errors",
         "bench": "rle.runs.bench",
+        "check": "rle.checkup.check",
         "core": "rle.core",
         "evaluate": "rle.runs.evaluate",
         "explore": "rle.explore",

@@ -13,8 +13,11 @@ from pathlib import Path
 import rle
 from rle.arguments import Parser, named, whole_number, with_settings
 from rle.checks import nearest
+from rle.checkup.check import STEPS, check_name, is_run
+from rle.checkup.show import shown
 from rle.errors import UsageError
 from rle.explore.registry import check_strategy_name
+from rle.findings.finding import has_problem
 from rle.modules import search_working_folder
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory, require_folder
@@ -221,6 +224,37 @@ def _list(arguments: Sequence[str]) -> None:
         print(f"{name:{width}}  {line}")
 
 
+def _check(arguments: Sequence[str]) -> int:
+    """Find what keeps RLE from working: rle check TASK|RUN [--explore STRATEGY] [any setting]"""
+    parser = _parser(
+        "check",
+        "Find what keeps RLE from working: in a task before training, by random actions; in a run "
+        "after it, by its log. Settings as in `rle train`. The exit status is 1 if there is a problem.",
+    )
+    parser.add_argument(
+        "task", metavar="TASK|RUN", help="a task, see `rle list tasks`; or a run directory"
+    )
+    parser.add_argument("--explore", default="rle", metavar="STRATEGY", help="as in `rle train`")
+    parser.add_argument("--preset", default=None, metavar="PRESET", help="as in `rle train`")
+    parser.add_argument(
+        "--steps", type=whole_number, default=STEPS, help="random steps to play in a task"
+    )
+    known, rest = parser.parse_known_args(arguments)
+    settings = {}
+    if not is_run(known.task):
+        check_name(known.task)
+        check_strategy_name(known.explore)
+        default = preset_config(known.task, known.explore, known.preset)
+        settings = changed(default, with_settings(default, rest))
+    elif rest:
+        raise UsageError(f"{known.task} is a run, which has its settings: leave out {rest[0]}.")
+    findings = rle.check(
+        known.task, known.explore, preset=known.preset, steps=known.steps, **settings
+    )
+    print(shown(findings, sys.stdout), end="")
+    return 1 if has_problem(findings) else 0
+
+
 def _bench(arguments: Sequence[str]) -> None:
     """Speed on this machine: rle bench [TASK] [--preset P] [--seconds S] [any setting]"""
     parser = _parser(
@@ -242,13 +276,17 @@ def _bench(arguments: Sequence[str]) -> None:
     print(rle.bench(known.task, settings, known.preset, known.seconds))
 
 
-VERBS: dict[str, Callable[[Sequence[str]], None]] = {
+Verb = Callable[[Sequence[str]], int | None]
+"""Takes what stands after it; returns the exit status, None for 0."""
+
+VERBS: dict[str, Verb] = {
     "train": _train,
     "resume": _resume,
     "eval": _eval,
     "study": _study,
     "report": _report,
     "list": _list,
+    "check": _check,
     "bench": _bench,
 }
 
@@ -271,7 +309,7 @@ def _complete(arguments: Sequence[str]) -> None:
     print(answer(arguments, VERBS), end="")
 
 
-OF_SHELLS = {"--completion": _completion, "__complete": _complete}
+OF_SHELLS: dict[str, Verb] = {"--completion": _completion, "__complete": _complete}
 
 
 def _usage() -> str:
@@ -296,7 +334,8 @@ def _usage() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status.
 
-    0: done; 2: wrong input, or a run whose numbers are no longer finite; 130: interrupted.
+    0: done; 1: `rle check` found a problem; 2: wrong input, or a run whose numbers are no longer finite;
+    130: interrupted.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     warnings.showwarning = lambda message, *_, **__: _say("warning:", YELLOW, message)
@@ -311,8 +350,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verb = (VERBS | OF_SHELLS).get(arguments[0])
         if verb is None:
             raise UsageError(f"there is no verb {arguments[0]!r}: {nearest(arguments[0], VERBS)}")
-        verb(arguments[1:])
+        status = verb(arguments[1:])
         sys.stdout.flush()
+        return status or 0
     except UsageError as error:
         _say("rle:", RED, error)
         return 2

@@ -25,11 +25,11 @@ from rle.studies.catalogue import find_study
 from rle.studies.registry import STUDIES
 from rle.tasks.registry import suite_of, task_names
 
-Verbs = Mapping[str, Callable[[Sequence[str]], None]]
+Verbs = Mapping[str, Callable[[Sequence[str]], int | None]]
 Candidates = dict[str, str]
 """What a word may become, each with a text about it."""
 
-TAKE_SETTINGS = ("train", "bench")
+TAKE_SETTINGS = ("train", "check", "bench")
 SINKS = ("tensorboard", "wandb", "trackio")
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -74,7 +74,7 @@ def _candidates(before: Sequence[str], word: str, verbs: Verbs) -> Candidates | 
     return line.options() if word.startswith("-") else line.values(word)
 
 
-def parser_of(verb: Callable[[Sequence[str]], None]) -> Parser:
+def parser_of(verb: Callable[[Sequence[str]], int | None]) -> Parser:
     """The parser of a verb, which it makes itself."""
     try:
         verb([DECLARE])
@@ -169,7 +169,7 @@ class _Line:
         if action.type is Path:
             return None
         if action.dest == "task":
-            return _tasks(word)
+            return _tasks_or_runs(word) if self.verb == "check" else _tasks(word)
         if action.dest == "explore":
             return _strategies(word)
         if action.dest == "preset":
@@ -210,6 +210,15 @@ def _tasks(word: str) -> Candidates:
         suite_name, slash, _ = name.partition("/")
         found.setdefault(f"{suite_name}{slash}", text)
     return found
+
+
+def _tasks_or_runs(word: str) -> Candidates | None:
+    """Tasks; files where no task begins like that, since it may be the path of a run."""
+    try:
+        found = _tasks(word)
+    except UsageError:
+        return None
+    return found if any(name.startswith(word) for name in found) else None
 
 
 def _strategies(word: str) -> Candidates:

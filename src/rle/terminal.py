@@ -14,7 +14,7 @@ WIDEST = 110
 NAMES = 27
 """Where the texts begin, on the right of the names."""
 _TIED = "\N{NO-BREAK SPACE}"
-BOLD, RED, YELLOW = "1", "1;31", "1;33"
+BOLD, RED, YELLOW, GREEN = "1", "1;31", "1;33", "32"
 
 
 class Entry(NamedTuple):

@@ -1,0 +1,1 @@
+"""The doctor: looks at a task before training and at a run after it."""
