@@ -1,8 +1,8 @@
 """Reward scaling: what it divides by, where it restarts, and what it never does."""
 
 import torch
-from rle.core.running_mean_std import RunningMeanStd
 
+from rle.core.running_mean_std import RunningMeanStd
 from rle.core.scaling import RewardScaler
 
 GAMMA = torch.tensor([0.5])
