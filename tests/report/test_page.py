@@ -92,6 +92,12 @@ def test_page_is_whole_and_stands_alone(page: Path) -> None:
     assert len(text) < 15e6
 
 
+def test_the_first_lines_say_that_shares_have_other_intervals(page: Path) -> None:
+    first = page.read_text().partition("Contents")[0]
+    assert "expanded for the small number of seeds" in first
+    assert "scales with two ends have limits of their own, see the last section" in first
+
+
 def test_figures_are_there_as_svg_and_png(page: Path) -> None:
     figures = page.parent / "figures"
     names = {path.stem for path in figures.iterdir()}

@@ -69,7 +69,8 @@ def facts(groups: Sequence[TaskGroup], arguments: Sequence[str], bootstrap: Boot
         ("Made with", f"random-latent-exploration {version}"),
         (
             "Intervals",
-            f"{100 * bootstrap.level:.0f} %, {interval_method(bootstrap)['description']}",
+            f"{100 * bootstrap.level:.0f} %, {interval_method(bootstrap)['description']}"
+            + ("" if bootstrap.method == "percentile" else _ON_SHARES),
         ),
     ]
     if groups:
@@ -118,6 +119,11 @@ def make_page(
         definitions=tuple(definitions),
         interval=_interval(bootstrap) if groups else _NO_INTERVAL,
     )
+
+
+_ON_SHARES = (
+    "; shares and other scales with two ends have limits of their own, see the last section"
+)
 
 
 def _interval(bootstrap: Bootstrap) -> str:
