@@ -48,6 +48,8 @@ LOOP_TESTS = (
     "tests/runs/test_probes.py::test_policy_goes_where_its_latent_points",
 )
 """What the whole loop shows of its parts: every mistake that nobody notices runs through all of them."""
+OTHERS_STRATEGIES = ("tests/outsider/test_outsiders.py", "tests/test_public_names.py")
+"""What strategies of other people and the public names show of the same files."""
 NOT_HERE = ("tests/runs/test_trainer.py::test_compiled_update_agrees_with_the_plain_one",)
 """Compiling takes longer than all the rest."""
 
@@ -64,8 +66,12 @@ PARTS = {
     "core": Part(
         "src/rle/core/*.py", 60, ("tests/core/test_*.py", "tests/explore/test_*.py", *LOOP_TESTS)
     ),
-    "learn": Part("src/rle/learn/*.py", 95, ("tests/learn/test_*.py", *LOOP_TESTS)),
-    "explore": Part("src/rle/explore/*.py", 75, ("tests/explore/test_*.py", *LOOP_TESTS)),
+    "learn": Part(
+        "src/rle/learn/*.py", 95, ("tests/learn/test_*.py", *LOOP_TESTS, *OTHERS_STRATEGIES)
+    ),
+    "explore": Part(
+        "src/rle/explore/*.py", 75, ("tests/explore/test_*.py", *LOOP_TESTS, *OTHERS_STRATEGIES)
+    ),
     "stats": Part("src/rle/stats/*.py", 65, ("tests/stats/test_*.py",)),
     "base": Part(
         "src/rle/tasks/base.py",

@@ -49,6 +49,7 @@ class TestRND:
         # The far corner lies many deviations from where random actions lead.
         assert whitened[0].tolist() == [-5.0, -5.0]
         assert float(whitened[1].abs().max()) < 5
+        assert strategy._whiten(torch.tensor([[1e4, 1e4]])).tolist() == [[5.0, 5.0]]
 
     def test_keeps_the_asked_share_of_a_minibatch(self) -> None:
         strategy = started("rnd", rnd__keep_fraction=0.25).strategy
