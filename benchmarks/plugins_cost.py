@@ -134,7 +134,7 @@ COMPARISONS = {
         "SAC in the wrapper, the replay buffer",
         lambda: replay_agent("stored"),
         lambda: replay_agent("relabelled"),
-        500,
+        200,
         1.10,
     ),
 }
