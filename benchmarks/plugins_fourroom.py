@@ -12,6 +12,7 @@ import multiprocessing
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +81,13 @@ class FourRoomVecEnv(PlainVecEnv):
         return step.observation.numpy(), step.reward.numpy().copy(), dones, infos
 
 
-def agent(method: str, seed: int) -> tuple[Any, FourRoomVecEnv]:
-    """One of Stable-Baselines3's agents and the environments it explores."""
+def agent(
+    method: str, seed: int, make: Callable[[int], VecEnv] = FourRoomVecEnv
+) -> tuple[Any, Any]:
+    """One of Stable-Baselines3's agents and the environments it explores, made by their number."""
     numbers: Any = {key.partition(".")[2]: value for key, value in FOURROOM_PPO.items()}
     bonus: Any = {key.partition(".")[2]: value for key, value in FOURROOM_RLE.items()}
-    inner = env = FourRoomVecEnv(numbers["num_envs"])
+    inner = env = make(numbers["num_envs"])
     if method != "ppo":
         # The wrapper's own φ has the preset's shape.
         names = ("dimension", "coefficient", "resample_every", "distribution", "discount")
