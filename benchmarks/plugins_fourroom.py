@@ -12,6 +12,7 @@ import multiprocessing
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,29 +33,10 @@ FIELDS = ("method", "seed", "steps", "coverage", "cpu_seconds")
 SHARE = (0.0, 1.0)
 
 
-class FourRoomVecEnv(VecEnv):
-    """`rle/FourRoom-v0` as tensors: the same world, all environments in one step."""
+class PlainVecEnv(VecEnv):
+    """A `VecEnv` that is nothing but `reset` and `step`."""
 
-    def __init__(self, num_envs: int) -> None:
-        self.task = FourRoom("fourroom", num_envs, TIME_LIMIT)
-        self.render_mode = None
-        seen = spaces.Box(-1.0, 1.0, (2,), np.float32)
-        super().__init__(num_envs, seen, spaces.Discrete(4))
-
-    def reset(self) -> Any:
-        return self.task.reset(0).numpy()
-
-    def step_async(self, actions: Any) -> None:
-        self._step = self.task.step(torch.as_tensor(actions))
-
-    def step_wait(self) -> Any:
-        step = self._step
-        dones = step.truncated.numpy().copy()
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for index in np.flatnonzero(dones):
-            last = step.next_observation[index].numpy().copy()
-            infos[index] = {"terminal_observation": last, "TimeLimit.truncated": True}
-        return step.observation.numpy(), step.reward.numpy().copy(), dones, infos
+    render_mode = None
 
     def close(self) -> None:
         pass
@@ -72,11 +54,40 @@ class FourRoomVecEnv(VecEnv):
         return [False] * self.num_envs
 
 
-def agent(method: str, seed: int) -> tuple[Any, FourRoomVecEnv]:
-    """One of Stable-Baselines3's agents and the environments it explores."""
+class FourRoomVecEnv(PlainVecEnv):
+    """`rle/FourRoom-v0`, or its variant with a goal, as tensors: all environments in one step."""
+
+    def __init__(self, num_envs: int, variant: str = "fourroom") -> None:
+        self.task = FourRoom(variant, num_envs, TIME_LIMIT)
+        seen = spaces.Box(-1.0, 1.0, (2,), np.float32)
+        super().__init__(num_envs, seen, spaces.Discrete(4))
+
+    def reset(self) -> Any:
+        return self.task.reset(0).numpy()
+
+    def step_async(self, actions: Any) -> None:
+        self._step = self.task.step(torch.as_tensor(actions))
+
+    def step_wait(self) -> Any:
+        step = self._step
+        truncated = step.truncated.numpy()
+        dones = step.terminated.numpy() | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for index in np.flatnonzero(dones):
+            infos[index] = {
+                "terminal_observation": step.next_observation[index].numpy().copy(),
+                "TimeLimit.truncated": bool(truncated[index]),
+            }
+        return step.observation.numpy(), step.reward.numpy().copy(), dones, infos
+
+
+def agent(
+    method: str, seed: int, make: Callable[[int], VecEnv] = FourRoomVecEnv
+) -> tuple[Any, Any]:
+    """One of Stable-Baselines3's agents and the environments it explores, made by their number."""
     numbers: Any = {key.partition(".")[2]: value for key, value in FOURROOM_PPO.items()}
     bonus: Any = {key.partition(".")[2]: value for key, value in FOURROOM_RLE.items()}
-    inner = env = FourRoomVecEnv(numbers["num_envs"])
+    inner = env = make(numbers["num_envs"])
     if method != "ppo":
         # The wrapper's own φ has the preset's shape.
         names = ("dimension", "coefficient", "resample_every", "distribution", "discount")

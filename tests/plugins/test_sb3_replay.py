@@ -92,6 +92,18 @@ def test_a_mixture() -> None:
     assert share == pytest.approx(0.75, abs=0.05)
 
 
+def test_hindsight_in_a_mixture_is_of_the_same_rows() -> None:
+    model, _ = trained(stored=1.0, hindsight=1.0)
+    rows = np.arange(20), np.zeros(20, np.int64)
+    lived = torch.zeros(20, 2)
+    z = model.replay_buffer._latents(rows, lived)
+    seen = model.replay_buffer._in_hindsight(rows, torch.ones(20))
+    chosen = z.any(-1)
+    assert 0 < chosen.sum() < 20
+    torch.testing.assert_close(z[chosen], seen[chosen])
+    assert not lived.any()
+
+
 def test_a_moving_phi_is_asked_again() -> None:
     env = VecRandomLatentExploration(make_vec_env("CartPole-v1", 1), 2, commit_every=10)
     model, _ = trained(20, env)

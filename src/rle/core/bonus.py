@@ -19,6 +19,20 @@ STD_EPSILON = 1e-8
 """Keeps a feature that never varied from being divided by zero."""
 
 
+def standardised_features(
+    features: Tensor,
+    mean: Tensor | float = 0.0,
+    std: Tensor | float = 1.0,
+    unit_norm: bool = True,
+) -> Tensor:
+    """f(s') `[..., d]` of Algorithm 2: (φ - μ) / σ, over its norm if `unit_norm`."""
+    standardised = (features - mean) / (std + STD_EPSILON)
+    if unit_norm:
+        norm = standardised.norm(dim=-1, keepdim=True)
+        standardised = standardised / (norm + NORM_EPSILON)
+    return standardised
+
+
 def random_reward(
     features: Tensor,
     latents: Tensor,
@@ -38,11 +52,7 @@ def random_reward(
         The bonus `[...]`; with `unit_norm` and z on the sphere it lies in [-1, 1].
 
     """
-    standardised = (features - mean) / (std + STD_EPSILON)
-    if unit_norm:
-        norm = standardised.norm(dim=-1, keepdim=True)
-        standardised = standardised / (norm + NORM_EPSILON)
-    return (standardised * latents).sum(-1)
+    return (standardised_features(features, mean, std, unit_norm) * latents).sum(-1)
 
 
 class RandomReward:
@@ -68,6 +78,10 @@ class RandomReward:
     def reward(self, features: Tensor, z: Tensor) -> Tensor:
         """F `[...]` of φ(s') `[..., d]` under z `[..., d]`; changes nothing."""
         return random_reward(features, z, self.mean, self.std, self._unit_norm)
+
+    def standardised(self, features: Tensor) -> Tensor:
+        """What z is multiplied with, of φ(s') `[..., d]`: the same shape; changes nothing."""
+        return standardised_features(features, self.mean, self.std, self._unit_norm)
 
     @torch.no_grad()
     def observe(self, features: Tensor, real: Tensor | None = None) -> None:

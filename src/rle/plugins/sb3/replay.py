@@ -148,8 +148,9 @@ class Relabelling:
             fresh = self._source.env.bonus.draw(len(z), self._generator).cpu()
             z = torch.where((ways == 1)[:, None], fresh, z)
         if self._shares[2]:
-            seen = self._in_hindsight(rows, fresh.norm(dim=-1))
-            z = torch.where((ways == 2)[:, None], seen, z)
+            chosen = (ways == 2).nonzero()[:, 0]
+            picked = tuple(part[chosen.numpy()] for part in rows)
+            z[chosen] = self._in_hindsight(picked, fresh[chosen].norm(dim=-1))
         return z
 
     def _in_hindsight(self: Any, rows: Any, lengths: Tensor) -> Tensor:
@@ -161,9 +162,7 @@ class Relabelling:
         last = (self.dones[steps, environments] > 0) | (steps == newest)
         lived = torch.from_numpy(np.cumsum(last, 0) - last == 0)
         bonus = self._source.env.bonus
-        directions = torch.eye(features.shape[-1])
-        # F under each axis: the feature as F has it.
-        seen = bonus.reward(features[..., None, :].to(bonus.device), directions.to(bonus.device))
+        seen = bonus.random_reward.standardised(features.to(bonus.device))
         return hindsight_latents(seen.cpu(), lived, bonus.settings.discount, lengths)
 
 
