@@ -252,7 +252,7 @@ def show(task: str, lines: list[dict[str, str]]) -> None:
 
 def success_figure(task: str, lines: list[dict[str, str]]) -> CurveFigure:
     """Success over steps with 95 % bands."""
-    steps = max(int(line["steps"]) for line in lines)
+    steps = max((int(line["steps"]) for line in lines), default=0)
     parts = [values_of(lines, field) for field in PART_FIELDS]
     series = []
     for method, style in assign_styles(SHARES).items():
@@ -316,6 +316,8 @@ def main(arguments: list[str]) -> None:
     show(known.task, lines)
     if known.figure is not None:
         figure = success_figure(known.task, lines)
+        if not figure.series:
+            sys.exit("nothing to draw: no method has two seeds whose episodes ended in training.")
         known.figure.write_bytes(draw(figure, figure.name).png)
 
 
