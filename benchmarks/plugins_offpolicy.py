@@ -39,7 +39,7 @@ from rle.presets.fourroom import FOURROOM_RLE, GYM
 from rle.report.draw.figures import CurveFigure, Series
 from rle.report.draw.render import draw
 from rle.report.draw.style import assign_styles
-from rle.stats import difference_interval, mean_interval
+from rle.stats import Interval, difference_interval, mean_interval
 
 SHARES: dict[str, dict[str, float]] = {
     "plain": {},
@@ -231,6 +231,11 @@ def values_of(lines: list[dict[str, str]], field: str) -> dict[str, list[float]]
     return {method: seeds for method, seeds in values.items() if len(seeds) > 1}
 
 
+def in_words(interval: Interval) -> str:
+    low, high = interval.limits
+    return f"{interval.point:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
 def show(task: str, lines: list[dict[str, str]]) -> None:
     """Every method's success at the end of training and after it, and its lead over `plain`."""
     print(CONTESTS[task].title)
@@ -238,12 +243,13 @@ def show(task: str, lines: list[dict[str, str]]) -> None:
         print(f"  success, {words}")
         values = values_of(lines, field)
         for method, seeds in values.items():
-            text = f"    {method:15s} {len(seeds):2d} seeds {mean_interval(seeds, SHARE)}"
+            text = f"    {method:15s} {len(seeds):2d} seeds {in_words(mean_interval(seeds, SHARE))}"
             if method != "plain" and "plain" in values:
-                text += f"  over plain {difference_interval(seeds, values['plain'], SHARE)}"
+                lead = difference_interval(seeds, values["plain"], SHARE)
+                text += f"  over plain {in_words(lead)}"
             print(text)
     print("  seeds that reached the goal, and the steps that the median one of them took")
-    for method in SHARES:
+    for method in dict.fromkeys(line["method"] for line in lines):
         own = [line for line in lines if line["method"] == method]
         firsts = [int(line["first_success"]) for line in own if line["first_success"]]
         steps = f"{np.median(firsts):9,.0f}" if firsts else ""
@@ -252,7 +258,7 @@ def show(task: str, lines: list[dict[str, str]]) -> None:
 
 def success_figure(task: str, lines: list[dict[str, str]]) -> CurveFigure:
     """Success over steps with 95 % bands."""
-    steps = max(int(line["steps"]) for line in lines)
+    steps = max((int(line["steps"]) for line in lines), default=0)
     parts = [values_of(lines, field) for field in PART_FIELDS]
     series = []
     for method, style in assign_styles(SHARES).items():
@@ -316,6 +322,8 @@ def main(arguments: list[str]) -> None:
     show(known.task, lines)
     if known.figure is not None:
         figure = success_figure(known.task, lines)
+        if not figure.series:
+            sys.exit("nothing to draw: no method has two seeds whose episodes ended in training.")
         known.figure.write_bytes(draw(figure, figure.name).png)
 
 
