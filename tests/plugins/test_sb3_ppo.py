@@ -235,3 +235,14 @@ def test_it_learns_to_follow_z(algorithm: Any) -> None:
     model.learn(8 * 32 * 14, mean)
     # Of a policy that does not look at z, it is zero on average.
     assert np.mean(mean.seen[-128:]) > 0.2
+
+
+def test_the_first_values_are_near_zero() -> None:
+    """A task that pays nothing has no value: what its head says at first would drown the bonus."""
+    env = wrapped()
+    policy = RLEPPO("MlpPolicy", env, **SMALL).policy
+    seen = torch.as_tensor(env.reset())
+    with torch.no_grad():
+        for values in (policy.predict_values(seen), policy.predict_bonus_values(seen)):
+            # The layer below has 64 outputs of at most 1 each, and each head a weight of norm 0.01.
+            assert 0 < values.abs().max() <= 0.01 * 64**0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,6 +17,9 @@ from torch import Tensor, nn
 from rle.errors import UsageError
 from rle.plugins.observations import LATENT, OBSERVATION
 
+HEAD_GAIN = 0.01
+"""Of both value heads' first weights."""
+
 
 class TwoHeads:
     """Values are `[N, 2]`, the task's and the bonus's, wherever a policy gives them with actions."""
@@ -23,8 +27,9 @@ class TwoHeads:
     def _build(self: Any, lr_schedule: Any) -> None:
         super()._build(lr_schedule)  # type: ignore[misc]
         self.value_net = nn.Linear(self.mlp_extractor.latent_dim_vf, 2)
-        if self.ortho_init:
-            self.init_weights(self.value_net, gain=1)
+        # Near zero, as RND's: where the task pays nothing yet, a value of any size is noise, and its
+        # advantage would drown the bonus's.
+        self.value_net.apply(partial(self.init_weights, gain=HEAD_GAIN))
         # The one that is there holds the parameters of the single head.
         self.optimizer = self.optimizer_class(
             self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
