@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv
 import rle
 from rle.plugins.sb3 import RLEPPO, VecRandomLatentExploration
 from rle.presets.fourroom import FOURROOM_PPO, FOURROOM_RLE
-from rle.stats import difference_interval, mean_interval
+from rle.stats import Interval, difference_interval, mean_interval
 from rle.tasks.fourroom import TIME_LIMIT, FourRoom
 
 METHODS = ("ppo", "wrapper", "rleppo", "rle")
@@ -147,6 +147,11 @@ def lines_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def limits_text(interval: Interval) -> str:
+    low, high = interval.limits
+    return f"{interval.point:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
 def show(lines: list[dict[str, str]]) -> None:
     """Every method's mean coverage, and its lead over plain PPO."""
     values = {
@@ -156,9 +161,10 @@ def show(lines: list[dict[str, str]]) -> None:
     for method, seeds in values.items():
         if len(seeds) < 2:
             continue
-        text = f"{method:8s} {len(seeds):2d} seeds {mean_interval(seeds, SHARE)}"
+        text = f"{method:8s} {len(seeds):2d} seeds {limits_text(mean_interval(seeds, SHARE))}"
         if method != "ppo" and len(values["ppo"]) > 1:
-            text += f"  over ppo {difference_interval(seeds, values['ppo'], SHARE)}"
+            lead = difference_interval(seeds, values["ppo"], SHARE)
+            text += f"  over ppo {limits_text(lead)}"
         print(text)
 
 

@@ -29,7 +29,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from benchmarks.plugins_fourroom import SHARE, FourRoomVecEnv, lines_of
+from benchmarks.plugins_fourroom import SHARE, FourRoomVecEnv, limits_text, lines_of
 from stable_baselines3 import DQN, SAC
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
@@ -39,7 +39,7 @@ from rle.presets.fourroom import FOURROOM_RLE, GYM
 from rle.report.draw.figures import CurveFigure, Series
 from rle.report.draw.render import draw
 from rle.report.draw.style import assign_styles
-from rle.stats import Interval, difference_interval, mean_interval
+from rle.stats import difference_interval, mean_interval
 
 SHARES: dict[str, dict[str, float]] = {
     "plain": {},
@@ -231,11 +231,6 @@ def values_of(lines: list[dict[str, str]], field: str) -> dict[str, list[float]]
     return {method: seeds for method, seeds in values.items() if len(seeds) > 1}
 
 
-def in_words(interval: Interval) -> str:
-    low, high = interval.limits
-    return f"{interval.point:+.3f} [{low:+.3f}, {high:+.3f}]"
-
-
 def show(task: str, lines: list[dict[str, str]]) -> None:
     """Every method's success at the end of training and after it, and its lead over `plain`."""
     print(CONTESTS[task].title)
@@ -243,10 +238,12 @@ def show(task: str, lines: list[dict[str, str]]) -> None:
         print(f"  success, {words}")
         values = values_of(lines, field)
         for method, seeds in values.items():
-            text = f"    {method:15s} {len(seeds):2d} seeds {in_words(mean_interval(seeds, SHARE))}"
+            text = (
+                f"    {method:15s} {len(seeds):2d} seeds {limits_text(mean_interval(seeds, SHARE))}"
+            )
             if method != "plain" and "plain" in values:
                 lead = difference_interval(seeds, values["plain"], SHARE)
-                text += f"  over plain {in_words(lead)}"
+                text += f"  over plain {limits_text(lead)}"
             print(text)
     print("  seeds that reached the goal, and the steps that the median one of them took")
     for method in dict.fromkeys(line["method"] for line in lines):
