@@ -24,11 +24,14 @@ from stable_baselines3.common.vec_env import VecEnv
 
 import rle
 from rle.plugins.sb3 import RLEPPO, VecRandomLatentExploration
+from rle.plugins.sb3.policies import HEAD_GAIN
 from rle.presets.fourroom import FOURROOM_PPO, FOURROOM_RLE
 from rle.stats import Interval, difference_interval, mean_interval
 from rle.tasks.fourroom import TIME_LIMIT, FourRoom
 
-METHODS = ("ppo", "wrapper", "rleppo", "rle")
+METHODS = ("ppo", "ppo-near-zero", "wrapper", "wrapper-near-zero", "rleppo", "rle")
+"""`near-zero`: the value head starts as RLEPPO's does, so that nothing but RLE differs from it."""
+NEAR_ZERO = "-near-zero"
 FIELDS = ("method", "seed", "steps", "coverage", "cpu_seconds")
 SHARE = (0.0, 1.0)
 
@@ -88,7 +91,7 @@ def agent(
     numbers: Any = {key.partition(".")[2]: value for key, value in FOURROOM_PPO.items()}
     bonus: Any = {key.partition(".")[2]: value for key, value in FOURROOM_RLE.items()}
     inner = env = make(numbers["num_envs"])
-    if method != "ppo":
+    if not method.startswith("ppo"):
         # The wrapper's own φ has the preset's shape.
         names = ("dimension", "coefficient", "resample_every", "distribution", "discount")
         names += ("standardise", "unit_norm", "scale_bonus")
@@ -118,6 +121,8 @@ def agent(
         seed=seed,
         device="cpu",
     )
+    if method.endswith(NEAR_ZERO):
+        model.policy.value_net.weight.data.mul_(HEAD_GAIN)
     return model, inner
 
 
@@ -161,7 +166,7 @@ def show(lines: list[dict[str, str]]) -> None:
     for method, seeds in values.items():
         if len(seeds) < 2:
             continue
-        text = f"{method:8s} {len(seeds):2d} seeds {limits_text(mean_interval(seeds, SHARE))}"
+        text = f"{method:17s} {len(seeds):2d} seeds {limits_text(mean_interval(seeds, SHARE))}"
         if method != "ppo" and len(values["ppo"]) > 1:
             lead = difference_interval(seeds, values["ppo"], SHARE)
             text += f"  over ppo {limits_text(lead)}"

@@ -246,8 +246,8 @@ def _check(arguments: Sequence[str]) -> int:
         check_strategy_name(known.explore)
         default = preset_config(known.task, known.explore, known.preset)
         settings = changed(default, with_settings(default, rest))
-    elif rest:
-        raise UsageError(f"{known.task} is a run, which has its settings: leave out {rest[0]}.")
+    elif given := [*named(arguments), *rest]:
+        raise UsageError(f"{known.task} is a run, which has its settings: leave out {given[0]}.")
     findings = rle.check(
         known.task, known.explore, preset=known.preset, steps=known.steps, **settings
     )

@@ -149,6 +149,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert shown.endswith("1 problem, 0 notices, 4 fine\n")
     assert main(["check", str(tmp_path / "ill"), "--rle.dimension", "8"]) == 2
     assert "leave out --rle.dimension" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "ill"), "--explore", "none"]) == 2
+    assert "leave out --explore" in capsys.readouterr().err
     assert main(["check", str(tmp_path)]) == 2
     assert "is not a run directory" in capsys.readouterr().err
 

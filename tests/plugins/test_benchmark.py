@@ -8,8 +8,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from benchmarks import plugins_cost, plugins_fourroom, plugins_offpolicy
-from benchmarks.plugins_fourroom import FourRoomVecEnv, lines_of, run
+from benchmarks.plugins_fourroom import FourRoomVecEnv, agent, lines_of, run
 
 import rle  # noqa: F401
 
@@ -29,11 +30,20 @@ def test_fourroom_is_the_registered_one() -> None:
         np.testing.assert_array_equal(seen[0], expected)
 
 
-@pytest.mark.parametrize("method", ["ppo", "wrapper", "rleppo"])
+@pytest.mark.parametrize("method", ["ppo", "wrapper-near-zero", "rleppo"])
 def test_an_agents_line(method: str) -> None:
     line = run((method, 0, 4096))
     assert line["steps"] == 4096
     assert 0 < line["coverage"] < 1
+
+
+def test_near_zero_is_the_start_of_the_value_alone() -> None:
+    (plain, _), (small, _) = agent("ppo", 0), agent("ppo-near-zero", 0)
+    for (name, one), (_, other) in zip(
+        plain.policy.named_parameters(), small.policy.named_parameters(), strict=True
+    ):
+        share = 0.01 if name == "value_net.weight" else 1.0
+        torch.testing.assert_close(other, share * one, msg=name)
 
 
 LEFT, RIGHT, UP, DOWN = range(4)

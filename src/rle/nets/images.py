@@ -10,15 +10,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rle.config import NetworkConfig, Precision
-from rle.core.features import initialise
+from rle.core.features import CONVOLUTIONS, SMALLEST_IMAGE, initialise
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.distributions import distribution_for
 from rle.nets.layers import HIDDEN_GAIN, LinearFactory
 from rle.nets.precision import computing_in
 from rle.tasks.base import TaskSpec
 
-CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
-"""Channels, kernel and stride of each layer (Mnih et al. 2015)."""
 FOR_SMALLER = (
     (18, ((32, 4, 2), (64, 4, 2), (64, 3, 1))),
     (9, ((32, 3, 1), (64, 3, 2), (64, 3, 1))),
@@ -26,8 +24,6 @@ FOR_SMALLER = (
     (1, ((32, 1, 1), (64, 1, 1), (64, 1, 1))),
 )
 """The same for images with too few rows or columns for `CONVOLUTIONS`, from so many on."""
-SMALLEST_IMAGE = 36
-"""Rows and columns that leave something for the last of `CONVOLUTIONS`."""
 UNIT_SCALE = 1 / 255
 """Bytes to numbers from 0 to 1."""
 
