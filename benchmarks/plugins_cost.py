@@ -86,6 +86,14 @@ def ordinary_rooms(num_envs: int) -> VecEnv:
     return make_vec_env("rle/FourRoom-v0", num_envs)
 
 
+def default_agent(method: str) -> Any:
+    """PPO with all numbers of Stable-Baselines3, on eight environments as its users make them."""
+    env = ordinary_rooms(8)
+    if method == "wrapper":
+        env = VecRandomLatentExploration(env)
+    return PPO("MlpPolicy", env, seed=0, device="cpu")
+
+
 def atari_agent(method: str) -> Any:
     """PPO with the numbers of Stable-Baselines3's zoo, or `RLEPPO` with the same."""
     env: Any = AtariVecEnv()
@@ -116,6 +124,13 @@ def replay_agent(method: str) -> Any:
 
 
 COMPARISONS = {
+    "fourroom-defaults": Comparison(
+        "PPO's defaults, FourRoom, wrapper",
+        lambda: default_agent("ppo"),
+        lambda: default_agent("wrapper"),
+        8 * 2048,
+        1.10,
+    ),
     "fourroom": Comparison(
         "PPO, FourRoom, wrapper",
         lambda: fourroom_agent("ppo", 0, ordinary_rooms)[0],

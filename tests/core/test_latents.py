@@ -78,6 +78,27 @@ class TestLatents:
             each.step(flags(1, 1, 1, 1))
         assert torch.equal(first.z, second.z)
 
+    def test_steps_in_which_nobody_ended_need_not_say_so(self) -> None:
+        def latents() -> Latents:
+            return Latents(4, 3, 5, torch.Generator().manual_seed(0), staggered=True)
+
+        said, unsaid = latents(), latents()
+        for step in range(17):
+            ended = flags(0, step == 6, 0, step == 7)
+            switched = said.step(ended)
+            assert torch.equal(unsaid.step(ended if ended.any() else None), switched)
+            assert torch.equal(unsaid.z, said.z)
+            assert torch.equal(unsaid.state_dict()["countdown"], said.state_dict()["countdown"])
+
+    def test_one_saved_between_such_steps_goes_on_where_it_was(self) -> None:
+        first, second = (
+            Latents(4, 3, 5, torch.Generator().manual_seed(seed)) for seed in range(2)
+        )
+        assert not first.step(None).any()
+        second.load_state_dict(first.state_dict())
+        switches = [bool(second.step(None).all()) for _ in range(8)]
+        assert switches == [False, False, False, True, False, False, False, False]
+
     def test_another_distribution_and_staggering(self) -> None:
         latents = self.latents(distribution=lambda shape, _: torch.full(shape, 7.0), staggered=True)
         assert bool((latents.z == 7).all())

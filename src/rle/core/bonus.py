@@ -22,13 +22,13 @@ STD_EPSILON = 1e-8
 def standardised_features(
     features: Tensor,
     mean: Tensor | float = 0.0,
-    std: Tensor | float = 1.0,
+    std: Tensor | float | None = None,
     unit_norm: bool = True,
 ) -> Tensor:
-    """f(s') `[..., d]` of Algorithm 2: (φ - μ) / σ, over its norm if `unit_norm`."""
-    standardised = (features - mean) / (std + STD_EPSILON)
+    """f(s') `[..., d]` of Algorithm 2: (φ - μ) / σ, or φ without σ, over its norm if `unit_norm`."""
+    standardised = features if std is None else (features - mean) / (std + STD_EPSILON)
     if unit_norm:
-        norm = standardised.norm(dim=-1, keepdim=True)
+        norm = torch.linalg.vector_norm(standardised, dim=-1, keepdim=True)
         standardised = standardised / (norm + NORM_EPSILON)
     return standardised
 
@@ -37,7 +37,7 @@ def random_reward(
     features: Tensor,
     latents: Tensor,
     mean: Tensor | float = 0.0,
-    std: Tensor | float = 1.0,
+    std: Tensor | float | None = None,
     unit_norm: bool = True,
 ) -> Tensor:
     """F(s', z) of Algorithm 2: f(s')·z with f = (φ - μ) / σ, over ‖f‖ if `unit_norm`.
@@ -46,7 +46,7 @@ def random_reward(
         features: φ(s'), `[..., d]`.
         latents: z, `[..., d]`.
         mean: μ, `[d]`.
-        std: σ, `[d]`.
+        std: σ, `[d]`; None: φ is taken as it is.
 
     Returns:
         The bonus `[...]`; with `unit_norm` and z on the sphere it lies in [-1, 1].
@@ -77,11 +77,12 @@ class RandomReward:
 
     def reward(self, features: Tensor, z: Tensor) -> Tensor:
         """F `[...]` of φ(s') `[..., d]` under z `[..., d]`; changes nothing."""
-        return random_reward(features, z, self.mean, self.std, self._unit_norm)
+        return (self.standardised(features) * z).sum(-1)
 
     def standardised(self, features: Tensor) -> Tensor:
         """What z is multiplied with, of φ(s') `[..., d]`: the same shape; changes nothing."""
-        return standardised_features(features, self.mean, self.std, self._unit_norm)
+        std = self.std if self._standardise else None
+        return standardised_features(features, self.mean, std, self._unit_norm)
 
     @torch.no_grad()
     def observe(self, features: Tensor, real: Tensor | None = None) -> None:

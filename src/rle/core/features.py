@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 Layer = TypeVar("Layer", nn.Linear, nn.Conv2d)
 
@@ -49,7 +50,7 @@ class FeatureNetwork(nn.Module):
 
     def forward(self, observation: Tensor) -> Tensor:
         """Observations `[..., *shape] -> [..., d]`."""
-        return self.projection(self.body(observation))
+        return _applied(self.projection, self.body(observation))
 
     def follow(self, leader: nn.Module, rate: float) -> None:
         """Let the backbone follow `leader`, see `follow`; the last layer stays."""
@@ -91,9 +92,18 @@ class _RandomBody(nn.Module):
 
     def forward(self, observation: Tensor) -> Tensor:
         leading = observation.shape[: observation.dim() - len(self._shape)]
-        scale = 1.0 if observation.is_floating_point() else 1 / 255
-        flat = self.layers(scale * observation.reshape(-1, *self._shape).float())
+        flat = observation.reshape(-1, *self._shape).float()
+        flat = flat if observation.is_floating_point() else 1 / 255 * flat
+        for layer in self.layers:
+            flat = _applied(layer, flat)
         return flat.reshape(*leading, -1)
+
+
+def _applied(layer: nn.Module, values: Tensor) -> Tensor:
+    """`layer(values)`: most of a small layer's time would go into calling it as a module."""
+    if isinstance(layer, nn.Linear):
+        return functional.linear(values, layer.weight, layer.bias)
+    return values.relu() if isinstance(layer, nn.ReLU) else layer(values)
 
 
 def initialise(layer: Layer, gain: float, generator: torch.Generator) -> Layer:

@@ -81,7 +81,15 @@ class Latents:
         self._device = torch.device(device)
         z = self._draw()
         offsets = stagger(num_envs, period, generator) if staggered else None
-        self._state = start_latents(z, period, offsets)
+        self._become(start_latents(z, period, offsets))
+        self._nobody = torch.zeros(num_envs, dtype=torch.bool, device=self._device)
+
+    def _become(self, state: LatentState) -> None:
+        self._state = state
+        self._passed = 0
+        """Steps since then in which nobody switched: `countdown` does not know of them yet."""
+        self._soonest: int | None = None
+        """The smallest countdown; None: not looked up."""
 
     def _draw(self) -> Tensor:
         return self._latent_distribution(self._shape, self._generator).to(self._device)
@@ -91,16 +99,33 @@ class Latents:
         """`[N, d]`, under which the next actions are taken."""
         return self._state.z
 
-    def step(self, ended: Tensor, real: Tensor | None = None) -> Tensor:
-        """Go one step on; returns who switched, bool `[N]`. See `step_latents`."""
-        self._state, switched = step_latents(self._state, ended, real, self._draw(), self._period)
+    def step(self, ended: Tensor | None, real: Tensor | None = None) -> Tensor:
+        """Go one step on; returns who switched, bool `[N]`. See `step_latents`.
+
+        `ended` None: nobody's episode ended, and all are real. Such a step costs next to nothing.
+        """
+        fresh = self._draw()
+        if ended is None:
+            if self._soonest is None:
+                self._soonest = int(self._state.countdown.min())
+            if self._passed + 1 < self._soonest:
+                self._passed += 1
+                return self._nobody
+            ended = self._nobody
+        state, switched = step_latents(self._now(), ended, real, fresh, self._period)
+        self._become(state)
         return switched
+
+    def _now(self) -> LatentState:
+        z, countdown = self._state
+        return LatentState(z, countdown - self._passed) if self._passed else self._state
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on exactly from here."""
-        return {**self._state._asdict(), "generator": self._generator.get_state()}
+        return {**self._now()._asdict(), "generator": self._generator.get_state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a state of `state_dict`."""
-        self._state = LatentState(state["z"].to(self._device), state["countdown"].to(self._device))
+        z, countdown = state["z"].to(self._device), state["countdown"].to(self._device)
+        self._become(LatentState(z, countdown))
         self._generator.set_state(state["generator"].cpu())

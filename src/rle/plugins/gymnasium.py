@@ -98,7 +98,7 @@ class RandomLatentExploration(LatentWrapping, VectorWrapper[Any, Any, Any, Any, 
         else:
             self.bonus.reseed(seed if isinstance(seed, int) else next(iter(seed)) or 0)
         self._only_resets &= ~mask
-        z = self._shown()
+        z = self.shown()
         everywhere = np.ones(self.num_envs, np.bool_)
         info = {**info, "latent": z.copy(), "_latent": everywhere}
         return self.observations.join(observation, z), info
@@ -107,13 +107,14 @@ class RandomLatentExploration(LatentWrapping, VectorWrapper[Any, Any, Any, Any, 
         observation, reward, terminated, truncated, info = self.env.step(actions)
         ended = np.logical_or(terminated, truncated)
         real = ~self._only_resets
-        z = self._shown()
+        z = self.shown().copy()
+        quiet = not ended.any() and bool(real.all())
         paid = self.bonus.step(
             self._tensors(self._true_next(observation, ended & real, info)),
-            self._flags(ended & real),
+            None if quiet else self._flags(ended & real),
             None if real.all() else self._flags(real),
         )
-        after = self._shown()
+        after = self.shown()
         if self._mode is AutoresetMode.SAME_STEP:
             info = self._with_final(info, z)
         else:
@@ -147,9 +148,6 @@ class RandomLatentExploration(LatentWrapping, VectorWrapper[Any, Any, Any, Any, 
                 self.reset(options={"reset_mask": ended})
         self.commit()
         self.bonus.commits_itself = commits_itself
-
-    def _shown(self) -> npt.NDArray[np.float32]:
-        return self.bonus.z.cpu().numpy().astype(np.float32)
 
     def _flags(self, flags: Flags) -> torch.Tensor:
         return torch.from_numpy(flags).to(self.bonus.device)

@@ -6,6 +6,7 @@ of this package.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -116,15 +117,13 @@ class DrawnAhead:
 
     def __init__(self, distribution: LatentDistribution) -> None:
         self._distribution = distribution
-        self.left: Sequence[Tensor] = ()
+        self.left: deque[Tensor] = deque()
         """What was drawn and not used yet."""
 
     def __call__(self, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
         if not self.left:
-            self.left = self._distribution((AHEAD, *shape), generator).unbind(0)
-        first, *others = self.left
-        self.left = others
-        return first
+            self.left.extend(self._distribution((AHEAD, *shape), generator).unbind(0))
+        return self.left.popleft()
 
 
 class LatentBonus:
@@ -201,14 +200,15 @@ class LatentBonus:
         """Whether F is paid: its scale, if it needs one, is known too."""
         return self.ready and (self._std is not None or not self.settings.scale_bonus)
 
-    @torch.no_grad()
-    def step(self, next_observation: Any, ended: Tensor, real: Tensor | None = None) -> Paid:
+    def step(
+        self, next_observation: Any, ended: Tensor | None, real: Tensor | None = None
+    ) -> Paid:
         """Pay for a step of all environments and go on to the z of the next.
 
         Args:
             next_observation: what the actions led to, as tensors `[N, ...]`: the last observation of an
                 episode that ended, never the first of the next.
-            ended: bool `[N]`, by termination or by a time limit.
+            ended: bool `[N]`, by termination or by a time limit; None: nobody's did, and all are real.
             real: bool `[N]`: False where the call only reset an environment; None: all are real.
 
         """
@@ -328,9 +328,9 @@ class LatentBonus:
             latents["z"], latents["countdown"] = own["z"], own["countdown"]
             scaler["carry"] = torch.zeros(self._num_envs, 1)
             self._seen.clear()
-            self._drawn.left = ()
+            self._drawn.left.clear()
         else:
-            self._drawn.left = state["drawn"]
+            self._drawn.left = deque(state["drawn"])
         self.latents.load_state_dict(latents)
         self._scaler.load_state_dict(scaler)
 

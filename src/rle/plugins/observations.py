@@ -58,7 +58,7 @@ class LatentObservation:
         if isinstance(observation, torch.Tensor):
             return torch.cat([observation, z.to(observation.dtype)], -1)
         observation = np.asarray(observation)
-        return np.concatenate([observation, z.astype(observation.dtype)], -1)
+        return np.concatenate([observation, z.astype(observation.dtype, copy=False)], -1)
 
     def split(self, joined: Any) -> tuple[Any, Any]:
         """What `join` was given."""

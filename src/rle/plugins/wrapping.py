@@ -7,6 +7,8 @@ import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from gymnasium import spaces
 from torch import Tensor, nn
@@ -54,6 +56,14 @@ class LatentWrapping:
             check_features(features, space, dimension)
         fixed = fixed_latent(latent)
         self.bonus = LatentBonus(num_envs, settings, features, seed, fixed, device)
+        self._as_array: tuple[Tensor, npt.NDArray[np.float32]] | None = None
+
+    def shown(self) -> npt.NDArray[np.float32]:
+        """z `[N, d]`, under which the next actions are taken; made anew only where it has changed."""
+        z = self.bonus.z
+        if self._as_array is None or self._as_array[0] is not z:
+            self._as_array = z, z.cpu().numpy().astype(np.float32)
+        return self._as_array[1]
 
     def evaluation_settings(self) -> dict[str, Any]:
         """Keywords of a wrapper that shows z as this one does and pays nothing."""

@@ -76,36 +76,36 @@ class VecRandomLatentExploration(LatentWrapping, VecEnvWrapper):
     def reset(self) -> Any:
         observation = self.venv.reset()
         self.bonus.renew(torch.ones(self.num_envs, dtype=torch.bool, device=self.bonus.device))
-        return self.observations.join(observation, self._shown())
+        return self.observations.join(observation, self.shown())
 
     def step_wait(self) -> Any:
         observation, reward, dones, infos = self.venv.step_wait()
-        z = self._shown()
-        reached = _true_next(observation, dones, infos)
+        ended = bool(dones.any())
+        z = self.shown().copy()
+        reached = _true_next(observation, dones, infos) if ended else observation
+        device = self.bonus.device
         paid = self.bonus.step(
-            as_tensors(reached, self.bonus.device),
-            torch.as_tensor(dones, dtype=torch.bool, device=self.bonus.device),
+            as_tensors(reached, device),
+            torch.as_tensor(dones, dtype=torch.bool, device=device) if ended else None,
         )
         self.last_bonus = paid.bonus.cpu().numpy()
         self.last_changed = paid.switched.cpu().numpy()
         columns = reward.tolist(), self.last_bonus.tolist(), z, self.last_changed.tolist()
-        for info, *told in zip(infos, *columns, strict=True):
-            info["task_reward"], info["bonus"], info["latent"], info["latent_changed"] = told
-        for index in np.flatnonzero(dones):
+        for info, task_reward, bonus, latent, changed in zip(infos, *columns, strict=True):
+            info["task_reward"] = task_reward
+            info["bonus"] = bonus
+            info["latent"] = latent
+            info["latent_changed"] = changed
+        for index in np.flatnonzero(dones) if ended else ():
             final = infos[index].get("terminal_observation")
             if final is not None:
                 infos[index]["terminal_observation"] = self.observations.join(final, z[index])
-        total = reward + paid.added.cpu().numpy().astype(reward.dtype)
-        return self.observations.join(observation, self._shown()), total, dones, infos
-
-    def _shown(self) -> npt.NDArray[np.float32]:
-        return self.bonus.z.cpu().numpy().astype(np.float32)
+        total = reward + paid.added.cpu().numpy().astype(reward.dtype, copy=False)
+        return self.observations.join(observation, self.shown()), total, dones, infos
 
 
 def _true_next(observation: Any, dones: npt.NDArray[np.bool_], infos: list[Any]) -> Any:
     """What the actions led to: where an episode ended, its last observation."""
-    if not dones.any():
-        return observation
     parts = observation if isinstance(observation, dict) else {None: observation}
     result = {key: np.array(part) for key, part in parts.items()}
     for index in np.flatnonzero(dones):
