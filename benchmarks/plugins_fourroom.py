@@ -29,9 +29,11 @@ from rle.presets.fourroom import FOURROOM_PPO, FOURROOM_RLE
 from rle.stats import Interval, difference_interval, mean_interval
 from rle.tasks.fourroom import TIME_LIMIT, FourRoom
 
-METHODS = ("ppo", "ppo-near-zero", "wrapper", "wrapper-near-zero", "rleppo", "rle")
-"""`near-zero`: the value head starts as RLEPPO's does, so that nothing but RLE differs from it."""
+METHODS = ("ppo", "ppo-near-zero", "wrapper", "wrapper-loud", "wrapper-near-zero", "rleppo", "rle")
+"""`near-zero`: the value head starts as RLEPPO's does, so that nothing but RLE differs from it. `loud`:
+with a coefficient of `LOUD`, since a value head that starts at gain 1 says more than a small bonus."""
 NEAR_ZERO = "-near-zero"
+LOUD = 10.0
 FIELDS = ("method", "seed", "steps", "coverage", "cpu_seconds")
 SHARE = (0.0, 1.0)
 
@@ -95,6 +97,8 @@ def agent(
         # The wrapper's own φ has the preset's shape.
         names = ("dimension", "coefficient", "resample_every", "distribution", "discount")
         names += ("standardise", "unit_norm", "scale_bonus")
+        if method == "wrapper-loud":
+            bonus["coefficient"] = LOUD
         env = VecRandomLatentExploration(env, seed=seed, **{name: bonus[name] for name in names})
     # Ours halves squared errors; RLEPPO takes the mean of two heads', which halves them as well.
     halved = numbers["value_coefficient"] / 2

@@ -96,18 +96,19 @@ CONTESTS = {
         title="DQN on FourRoom with a goal",
         make=goal_rooms,
         num_envs=16,
-        steps=500_000,
+        steps=250_000,
         agent=DQN,
         numbers={
-            "learning_rate": 5e-4,
-            "buffer_size": 500_000,
+            "learning_rate": 1e-3,
+            "buffer_size": 250_000,
             "learning_starts": 10_000,
             "batch_size": 256,
             "gamma": 0.99,
             # Two gradient steps after each step of the 16 environments.
             "train_freq": 1,
             "gradient_steps": 2,
-            "target_update_interval": 8_000,
+            # A value goes back by one step with every update of the target, and the goal is 100 away.
+            "target_update_interval": 1_000,
             # ε falls from 1 to 0.05 in the first tenth.
             "exploration_fraction": 0.1,
             "exploration_final_eps": 0.05,
@@ -119,7 +120,7 @@ CONTESTS = {
         title="SAC on MountainCarContinuous",
         make=mountain_cars,
         num_envs=4,
-        steps=100_000,
+        steps=60_000,
         agent=SAC,
         numbers={
             "learning_rate": 3e-4,

@@ -60,11 +60,13 @@ def test_callbacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_check(capsys: pytest.CaptureFixture[str]) -> None:
-    environment, samples = blocks("check.md")
+    environment, samples, plug_in = blocks("check.md")
     exec(environment, {})
     assert "fine: observation: each of the 4 components changes." in capsys.readouterr().out
     exec(samples, {})
     assert "fine: bonus: F deviates by " in capsys.readouterr().out
+    exec(plug_in, {})
+    assert " z: the policy " in capsys.readouterr().out
 
 
 def test_my_problem(

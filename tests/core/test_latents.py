@@ -91,9 +91,7 @@ class TestLatents:
             assert torch.equal(unsaid.state_dict()["countdown"], said.state_dict()["countdown"])
 
     def test_one_saved_between_such_steps_goes_on_where_it_was(self) -> None:
-        first, second = (
-            Latents(4, 3, 5, torch.Generator().manual_seed(seed)) for seed in range(2)
-        )
+        first, second = (Latents(4, 3, 5, torch.Generator().manual_seed(seed)) for seed in range(2))
         assert not first.step(None).any()
         second.load_state_dict(first.state_dict())
         switches = [bool(second.step(None).all()) for _ in range(8)]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from stable_baselines3 import DQN, SAC
+from sb3_contrib import QRDQN
+from stable_baselines3 import DQN, SAC, TD3
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
@@ -114,20 +115,46 @@ def test_a_moving_phi_is_asked_again() -> None:
     torch.testing.assert_close(batch.rewards[:, 0], expected)
 
 
-def test_on_continuous_actions_and_dictionaries() -> None:
+@pytest.mark.parametrize("agent", [SAC, TD3])
+def test_on_continuous_actions(agent: Any) -> None:
     env = VecRandomLatentExploration(make_vec_env("Pendulum-v1", 2), 2, commit_every=5)
     settings: Any = {"learning_starts": 10, "buffer_size": 100, "device": "cpu"}
     buffer: Any = {
         "replay_buffer_class": LatentReplayBuffer,
         "replay_buffer_kwargs": replaying(env, fresh=0.5, hindsight=0.5),
     }
-    SAC("MlpPolicy", env, **buffer, **settings).learn(20)
+    agent("MlpPolicy", env, **buffer, **settings).learn(20)
+
+
+@pytest.mark.parametrize("agent", [DQN, QRDQN])
+def test_on_dictionaries(agent: Any) -> None:
     pictures = VecRandomLatentExploration(DummyVecEnv([Pixels]), 2, commit_every=5)
-    buffer = {
-        "replay_buffer_class": LatentDictReplayBuffer,
-        "replay_buffer_kwargs": replaying(pictures, fresh=1.0),
-    }
-    DQN("MultiInputPolicy", pictures, **buffer, **settings).learn(14)
+    agent(
+        "MultiInputPolicy",
+        pictures,
+        replay_buffer_class=LatentDictReplayBuffer,
+        replay_buffer_kwargs=replaying(pictures, fresh=1.0),
+        learning_starts=10,
+        buffer_size=100,
+        device="cpu",
+    ).learn(14)
+
+
+def test_quantile_regression_learns_what_a_z_earns() -> None:
+    env = wrapped()
+    agent = QRDQN(
+        "MlpPolicy",
+        env,
+        replay_buffer_class=LatentReplayBuffer,
+        replay_buffer_kwargs=replaying(env, fresh=1.0),
+        learning_starts=30,
+        buffer_size=300,
+        seed=0,
+        device="cpu",
+    ).learn(60)
+    batch = agent.replay_buffer.sample(50)
+    earned = (batch.next_observations[:, :2] * batch.next_observations[:, 2:]).sum(-1)
+    torch.testing.assert_close(batch.rewards[:, 0], 1 + 0.5 * earned)
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:

@@ -8,24 +8,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 from rle.checkup.returns import judge_returns
 from rle.config import RLEConfig, RunConfig
 from rle.findings.finding import Finding, by_severity, readable
+from rle.findings.following import Remedies, judge_following
 from rle.runs.directory import RunDirectory
 
 Lines = Sequence[dict[str, Any]]
 
 ENOUGH_ITERATIONS = 5
 """A fifth of fewer would be none."""
-LISTENS = 0.01
-"""Nats between a policy's actions under two z from which on it listens. FourRoom's agents have 0.05 to
-0.7; 0.01 is an action that has the probability 0.535 under one z and 0.465 under another."""
-FOLLOWS = 0.05
-"""Deviations of F above zero from which on an agent follows z. Seen on Ant: 0.20 and more where it did,
-0.04 and less where it did not; agents that have found FourRoom's goal have 0.01 to 0.1."""
 UNFELT, FAINT = 0.01, 0.03
 """Share of the bonus in the advantages: problem, notice. The paper's 0.01 makes 0.01 to 0.03 on Ant and
 Humanoid, where RLE neither helped nor cost."""
@@ -40,6 +35,12 @@ COLLAPSED = 0.02
 """Share of the largest entropy at which a policy does the same in every state, whatever z."""
 STIFF = 0.01
 """Deviation of a continuous action, in units of half its range, at which nothing else is tried."""
+REMEDIES = Remedies(
+    ignored="let it see all of z (--policy-latent-scale 1), raise --rle.coefficient, or train for "
+    "longer",
+    not_followed="train for longer, let a z last longer (--rle.resample-every), or raise "
+    "--rle.coefficient",
+)
 
 
 def check_run(run: RunDirectory) -> list[Finding]:
@@ -140,26 +141,7 @@ def _judge_following(rle: RLEConfig, last: Lines, pays: bool) -> list[Finding]:
     if not rle.condition:
         sentence = "the policy does not see z, as rle.condition asks."
         return [Finding("fine", "z", sentence, 0.0)]
-    sensitivity = mean(heard)
-    listens = f"actions under two z differ by {readable(sensitivity)} nats"
-    if sensitivity < LISTENS:
-        sentence = (
-            f"the policy ignores z, {listens}, and so RLE cannot work: let it see all of z "
-            "(--policy-latent-scale 1), raise --rle.coefficient, or train for longer."
-        )
-        return [Finding("problem", "z", sentence, sensitivity)]
-    deviation = mean(spread)
-    followed = mean(earned) / deviation if deviation > 0 else 0.0
-    by_chance = 2 * stdev(earned) / math.sqrt(len(earned)) / deviation if len(earned) > 1 else 0.0
-    paid = f"F is {followed:+.2f} deviations from zero"
-    if followed >= max(FOLLOWS, by_chance):
-        return [Finding("fine", "z", f"the policy follows z: {listens}, and {paid}.", followed)]
-    found = "unless the task's reward leads it by now, " if pays else ""
-    sentence = (
-        f"the policy listens to z and does not follow it, {listens}, and {paid}: {found}train for "
-        "longer, let a z last longer (--rle.resample-every), or raise --rle.coefficient."
-    )
-    return [Finding("notice", "z", sentence, followed)]
+    return judge_following(earned, spread, mean(heard), pays, REMEDIES)
 
 
 def _judge_movement(last: Lines) -> list[Finding]:

@@ -57,7 +57,7 @@ class RandomLatentExploration(LatentWrapping, VectorWrapper[Any, Any, Any, Any, 
             latent: `[d]`, a z that all environments follow always; None: drawn from the distribution.
             seed: of φ and z; give every rank the same, φ must be one for all.
             device: where φ is computed.
-            **settings: the others of `rle.plugins.latent_bonus.BonusSettings`.
+            **settings: the others of `rle.plugins.settings.BonusSettings`.
 
         """
         VectorWrapper.__init__(self, env)
@@ -100,20 +100,21 @@ class RandomLatentExploration(LatentWrapping, VectorWrapper[Any, Any, Any, Any, 
         self._only_resets &= ~mask
         z = self.shown()
         everywhere = np.ones(self.num_envs, np.bool_)
-        info = {**info, "latent": z.copy(), "_latent": everywhere}
+        info = {**info, "latent": self.shown(), "_latent": everywhere}
         return self.observations.join(observation, z), info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(actions)
         ended = np.logical_or(terminated, truncated)
         real = ~self._only_resets
-        z = self.shown().copy()
+        z = self.shown()
         quiet = not ended.any() and bool(real.all())
         paid = self.bonus.step(
             self._tensors(self._true_next(observation, ended & real, info)),
             None if quiet else self._flags(ended & real),
             None if real.all() else self._flags(real),
         )
+        self.bonus.recent.take_reward(reward, ended & real)
         after = self.shown()
         if self._mode is AutoresetMode.SAME_STEP:
             info = self._with_final(info, z)

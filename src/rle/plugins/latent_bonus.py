@@ -9,86 +9,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from rle.checks import (
-    require,
-    require_choice,
-    require_fraction,
-    require_not_negative,
-    require_positive,
-)
+from rle.checks import require
 from rle.core.bonus import RandomReward
-from rle.core.distributions import (
-    LATENT_DISTRIBUTIONS,
-    LatentDistribution,
-    check_latent_distribution,
-)
+from rle.core.distributions import LATENT_DISTRIBUTIONS, LatentDistribution
 from rle.core.latents import Latents
 from rle.core.running_mean_std import Pool
 from rle.core.scaling import RewardScaler
 from rle.errors import UsageError
+from rle.findings.finding import Finding
+from rle.plugins.doctor import Recent
+from rle.plugins.settings import BonusSettings
 from rle.randomness import derive_seed
 
-LARGEST = {"sphere": 1.0, "uniform": 0.5}
-"""What bounds the entries of z; nothing bounds those of other laws."""
 AHEAD = 64
 """Steps that z is drawn for at once."""
-
-
-@dataclass(frozen=True)
-class BonusSettings:
-    """What z is, how long it is followed, and what F is."""
-
-    dimension: int = 8
-    """d, the size of z."""
-    coefficient: float = 0.1
-    """What the bonus weighs beside the task's reward; 0 shows z and pays nothing."""
-    resample_every: int = 128
-    """S, the steps under one z; an episode's end gives a new one in any case."""
-    distribution: str | LatentDistribution = "sphere"
-    """sphere, uniform, normal, or a function (shape, generator) -> z."""
-    standardise: bool = True
-    """Standardise φ by its running mean and deviation; there is no F before they are known."""
-    unit_norm: bool = True
-    """Divide φ by its norm."""
-    scale_bonus: bool = True
-    """Divide the bonus by the running deviation of its discounted sum; nothing is paid before it is
-    known."""
-    discount: float = 0.99
-    """Of that sum; and of the bonus's return, where it has a value head of its own."""
-    commit_every: int = 128
-    """Steps of all environments after which F and its scale use what was seen meanwhile."""
-    stagger: bool = False
-    """Let environments start at different places of their S steps."""
-
-    def __post_init__(self) -> None:
-        require_positive("dimension", self.dimension)
-        require_not_negative("coefficient", self.coefficient)
-        require_positive("resample_every", self.resample_every)
-        require_fraction("discount", self.discount)
-        require_positive("commit_every", self.commit_every)
-        if callable(self.distribution):
-            check_latent_distribution(
-                self.distribution,
-                self.dimension,
-                getattr(self.distribution, "__name__", "distribution"),
-            )
-        else:
-            require_choice("distribution", self.distribution, tuple(LATENT_DISTRIBUTIONS))
-
-    @property
-    def largest(self) -> float:
-        """The largest entry that z can have."""
-        return (
-            LARGEST.get(self.distribution, float("inf"))
-            if isinstance(self.distribution, str)
-            else float("inf")
-        )
 
 
 class Paid(NamedTuple):
@@ -154,6 +93,8 @@ class LatentBonus:
         self._nothing = torch.zeros(num_envs, device=self.device)
         self._everywhere = torch.ones(num_envs, dtype=torch.bool, device=self.device)
         self._distribution = _distribution(settings, fixed)
+        self.recent = Recent()
+        """What the doctor judges."""
         self.reseed(seed)
         self.restart_statistics()
         self._steps = 0
@@ -200,9 +141,7 @@ class LatentBonus:
         """Whether F is paid: its scale, if it needs one, is known too."""
         return self.ready and (self._std is not None or not self.settings.scale_bonus)
 
-    def step(
-        self, next_observation: Any, ended: Tensor | None, real: Tensor | None = None
-    ) -> Paid:
+    def step(self, next_observation: Any, ended: Tensor | None, real: Tensor | None = None) -> Paid:
         """Pay for a step of all environments and go on to the z of the next.
 
         Args:
@@ -217,6 +156,7 @@ class LatentBonus:
         bonus = added = self._nothing
         if self.settings.coefficient > 0:
             features = self.last_features = self.features(next_observation)
+            self.recent.take(next_observation, features)
             if self.ready:
                 bonus = self.reward(features, z)
                 bonus = bonus if real is None else torch.where(real, bonus, 0.0)
@@ -266,6 +206,8 @@ class LatentBonus:
             return
         seen = _Seen(*map(torch.stack, zip(*self._seen, strict=True)))
         self._seen.clear()
+        if self.ready:
+            self.recent.take_bonus(seen.bonus[seen.real])
         bonus, was_ready = seen.bonus, self.ready
         self.random_reward.observe(seen.features, seen.real)
         self.random_reward.commit(self.pool)
@@ -284,6 +226,13 @@ class LatentBonus:
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
         """`[count, d]` latents of the same distribution, from a generator of the caller's."""
         return self._distribution((count, self.settings.dimension), generator).to(self.device)
+
+    def check(self, sensitivity: float | None = None) -> list[Finding]:
+        """What keeps RLE from working here, judged by what was seen lately; the worst first.
+
+        `sensitivity` is how far a policy's actions under two z differ, in nats, if that is known.
+        """
+        return self.recent.findings(self, sensitivity)
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on exactly from here: tensors and numbers."""

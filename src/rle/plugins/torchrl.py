@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from rle.checks import require
 from rle.core.features import random_features
 from rle.errors import UsageError
+from rle.findings.finding import Finding
 from rle.plugins.extras import missing
 from rle.plugins.latent_bonus import LatentBonus, fixed_latent
 from rle.plugins.wrapping import settings_of
@@ -61,7 +62,7 @@ class RandomLatentExploration(Transform):  # type: ignore[misc]
             features: φ, a module from `[N, ...]` to `[N, d]`; None: a frozen random network that fits.
             latent: `[d]`, a z that all environments follow always; None: drawn from the distribution.
             seed: of φ and z.
-            **settings: the others of `rle.plugins.latent_bonus.BonusSettings`.
+            **settings: the others of `rle.plugins.settings.BonusSettings`.
 
         """
         super().__init__(in_keys=[in_key], out_keys=[LATENT, BONUS, BONUS_REWARD, CHANGED])
@@ -101,6 +102,10 @@ class RandomLatentExploration(Transform):  # type: ignore[misc]
         """Use all statistics gathered so far now, rather than after `commit_every` steps."""
         self.bonus.commit()
 
+    def check(self) -> list[Finding]:
+        """What keeps RLE from working here, judged by the last steps of training; the worst first."""
+        return self.bonus.check()
+
     def transform_observation_spec(self, observation_spec: Any) -> Any:
         require(
             LATENT not in set(observation_spec.keys()),
@@ -136,6 +141,7 @@ class RandomLatentExploration(Transform):  # type: ignore[misc]
         ended = next_tensordict["done"].reshape(-1)
         z = self.bonus.z
         observation = next_tensordict[self.in_keys[0]]
+        self.bonus.recent.take_reward(next_tensordict["reward"].reshape(-1), ended)
         paid = self.bonus.step(observation.reshape(-1, *observation.shape[len(batch) :]), ended)
         self._renewed = ended
         # The last observation of an episode was reached under the old z.

@@ -15,9 +15,11 @@ from torch import Tensor, nn
 
 from rle.checks import nearest, require
 from rle.errors import UsageError
+from rle.findings.finding import Finding
 from rle.plugins.features import FollowingFeatures, RandomFeatures, check_features
-from rle.plugins.latent_bonus import BonusSettings, LatentBonus, fixed_latent
+from rle.plugins.latent_bonus import LatentBonus, fixed_latent
 from rle.plugins.observations import LatentObservation
+from rle.plugins.settings import BonusSettings
 from rle.randomness import generator
 
 
@@ -56,14 +58,10 @@ class LatentWrapping:
             check_features(features, space, dimension)
         fixed = fixed_latent(latent)
         self.bonus = LatentBonus(num_envs, settings, features, seed, fixed, device)
-        self._as_array: tuple[Tensor, npt.NDArray[np.float32]] | None = None
 
     def shown(self) -> npt.NDArray[np.float32]:
-        """z `[N, d]`, under which the next actions are taken; made anew only where it has changed."""
-        z = self.bonus.z
-        if self._as_array is None or self._as_array[0] is not z:
-            self._as_array = z, z.cpu().numpy().astype(np.float32)
-        return self._as_array[1]
+        """The z `[N, d]` under which the next actions are taken: an array of the caller's."""
+        return self.bonus.z.cpu().numpy().astype(np.float32)
 
     def evaluation_settings(self) -> dict[str, Any]:
         """Keywords of a wrapper that shows z as this one does and pays nothing."""
@@ -97,6 +95,13 @@ class LatentWrapping:
     def commit(self) -> None:
         """Use all statistics gathered so far now, rather than after `commit_every` steps."""
         self.bonus.commit()
+
+    def check(self, sensitivity: float | None = None) -> list[Finding]:
+        """What keeps RLE from working here, judged by the last steps of training; the worst first.
+
+        `sensitivity` is how far your policy's actions under two z differ, in nats, if you know it.
+        """
+        return self.bonus.check(sensitivity)
 
     def state_dict(self) -> dict[str, Any]:
         """z, φ, its statistics and scale, and where random numbers come from."""

@@ -13,9 +13,11 @@ from torch import Tensor
 from rle.checks import require, require_fraction
 from rle.core.returns import advantages
 from rle.errors import UsageError
-from rle.plugins.latent_bonus import BonusSettings, LatentBonus
+from rle.findings.finding import Finding
+from rle.plugins.latent_bonus import LatentBonus
 from rle.plugins.rsl_rl.features import LATENT, CriticFeatures
 from rle.plugins.rsl_rl.ranks import give_to_all, pooled, take_from_first_rank, with_own_latents
+from rle.plugins.settings import BonusSettings
 from rle.plugins.wrapping import settings_of
 from rle.randomness import generator
 
@@ -53,7 +55,7 @@ class RLEPPO(PPO):  # type: ignore[misc]
             critic: sees it too, and has two outputs.
             storage: has it.
             *args: as for `PPO`.
-            rle_cfg: settings of `rle.plugins.latent_bonus.BonusSettings`; `feature_update_rate`, the τ
+            rle_cfg: settings of `rle.plugins.settings.BonusSettings`; `feature_update_rate`, the τ
                 of φ ← τ V + (1-τ) φ after every gradient step; `seed` of φ and z. What is missing is
                 the paper's for Isaac Gym.
             **kwargs: as for `PPO`.
@@ -119,6 +121,7 @@ class RLEPPO(PPO):  # type: ignore[misc]
         self._limit_values[step] = self.transition.values[:, 0]
         if "final_obs" in extras and bool(limits.any()):
             self._limit_values[step] = self.critic(reached)[:, 0].detach()
+        self.bonus.recent.take_reward(rewards, ended)
         paid = self.bonus.step(reached, ended)
         self._bonuses[step] = paid.bonus
         self._switched[step] = paid.switched
@@ -167,6 +170,10 @@ class RLEPPO(PPO):  # type: ignore[misc]
         storage.values[..., 1] = storage.returns[..., 1]
         # Statistics change between rollouts only: within one, F is one function.
         self.bonus.commit()
+
+    def check(self) -> list[Finding]:
+        """What keeps RLE from working here, judged by the last steps of training; the worst first."""
+        return self.bonus.check()
 
     def update(self) -> dict[str, float]:
         measured = super().update()

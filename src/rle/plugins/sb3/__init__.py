@@ -12,6 +12,7 @@ try:
 except ImportError:
     raise missing("rle.plugins.sb3", "Stable-Baselines3", "sb3") from None
 
+from rle.plugins.sb3.check import check
 from rle.plugins.sb3.following import FollowValueFeatures
 from rle.plugins.sb3.ppo import RLEPPO
 from rle.plugins.sb3.replay import LatentDictReplayBuffer, LatentReplayBuffer, replaying
@@ -24,6 +25,7 @@ __all__ = [
     "LatentDictReplayBuffer",
     "LatentReplayBuffer",
     "VecRandomLatentExploration",
+    "check",
     "exploration_of",
     "load",
     "replaying",

@@ -47,7 +47,7 @@ class VecRandomLatentExploration(LatentWrapping, VecEnvWrapper):
             latent: `[d]`, a z that all environments follow always; None: drawn from the distribution.
             seed: of φ and z.
             device: where φ is computed.
-            **settings: the others of `rle.plugins.latent_bonus.BonusSettings`.
+            **settings: the others of `rle.plugins.settings.BonusSettings`.
 
         """
         known = settings_of(dimension, coefficient, settings)
@@ -81,13 +81,14 @@ class VecRandomLatentExploration(LatentWrapping, VecEnvWrapper):
     def step_wait(self) -> Any:
         observation, reward, dones, infos = self.venv.step_wait()
         ended = bool(dones.any())
-        z = self.shown().copy()
+        z = self.shown()
         reached = _true_next(observation, dones, infos) if ended else observation
         device = self.bonus.device
         paid = self.bonus.step(
             as_tensors(reached, device),
             torch.as_tensor(dones, dtype=torch.bool, device=device) if ended else None,
         )
+        self.bonus.recent.take_reward(reward, dones)
         self.last_bonus = paid.bonus.cpu().numpy()
         self.last_changed = paid.switched.cpu().numpy()
         columns = reward.tolist(), self.last_bonus.tolist(), z, self.last_changed.tolist()
