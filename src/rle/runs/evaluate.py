@@ -117,7 +117,8 @@ def _play_episodes(
     )
     for number, played in enumerate(steps, start=1):
         step = played.step
-        check_step(agent.config.task, step, f"step {number * num_envs:,} of the evaluation")
+        taken = {"observation": played.observation, "action": played.action}
+        check_step(agent.config.task, step, number * num_envs, "the evaluation", taken)
         over = step.episode_over
         ended = step.terminated | step.truncated if over is None else over
         score = step.reward if step.score is None else step.score
