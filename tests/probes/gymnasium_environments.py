@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import random
 import time
@@ -210,7 +211,8 @@ class Poisoned(gymnasium.Env[Any, Any]):
 class Misbehaving(Poisoned):
     """Poisoned with what no environment may do, by `where`: the keys of `WRONG`, or one of these.
 
-    `exception` and `exception in reset` raise it, `hang` and `hang in reset` sleep for `number` seconds.
+    `exception` raises one, `hang` sleeps for `number` seconds, `compute` does not even look at signals;
+    with ` in reset` after it, the reset does so.
     """
 
     WRONG: ClassVar[dict[str, Outcome | tuple[Any, ...]]] = {
@@ -237,12 +239,15 @@ class Misbehaving(Poisoned):
             raise LookupError("the dice are\nlost")
         if self.is_time("hang" + call):
             time.sleep(self.number)
+        if self.is_time("compute" + call):
+            # In C, with no look at signals: minutes for 10^9 rounds.
+            hashlib.pbkdf2_hmac("sha256", b"", b"", int(self.number))
 
     def step(self, action: Any) -> Any:
         outcome = super().step(action)
         self.fail("")
         # An episode that ends, so that the next call resets.
-        if self.is_time("exception in reset") or self.is_time("hang in reset"):
+        if self.where.endswith(" in reset") and self.is_now():
             return (*outcome[:2], True, False, {})
         return self.WRONG[self.where] if self.where in self.WRONG and self.is_now() else outcome
 

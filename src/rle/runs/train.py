@@ -25,6 +25,7 @@ from rle.runs.going_on import keep_change, with_total_steps
 from rle.runs.handed_over import trainer_of
 from rle.runs.inheritance import inherit
 from rle.runs.loading import load
+from rle.runs.notices import TellOfEndlessEpisodes, telling_of_silence
 from rle.runs.origin import Origin, find_origin
 from rle.runs.progress import ShowProgress
 from rle.runs.sinks import SinkFactory, find_sink
@@ -142,7 +143,7 @@ def _train(
             run = RunDirectory.create(path, config)
         else:
             run = _create_from(origin, path, trainer, quiet)
-        with run.locked():
+        with run.locked(), telling_of_silence(trainer.asked, quiet):
             _keep_spec(run, trainer)
             trainer.start()
             try:
@@ -185,12 +186,13 @@ def resume(
     run = RunDirectory.open(path)
     if total_steps is None and run.finished() is not None:
         return run
-    with listening(quiet) as wish, explained(run.path), run.locked():
+    with listening(quiet) as wish, explained(run.path), run.locked(), ExitStack() as watched:
         config = run.config() if total_steps is None else with_total_steps(run, total_steps)
         if config.machine.compile == "on" and not compiler_available():
             config = _without_compiling(run, config, "there is no C++ compiler here")
         sinks = [find_sink(name) for name in config.machine.sinks]
         trainer = trainer_of(config, env)
+        watched.enter_context(telling_of_silence(trainer.asked, quiet))
         if run.checkpoint_steps():
             trainer.load_state_dict(run.load_checkpoint())
         else:
@@ -241,7 +243,7 @@ def _all_callbacks(
     quiet: bool,
 ) -> list[Callback]:
     """In the order in which they are called: what is on the disk is there for all others."""
-    shown: list[Callback] = [] if quiet else [ShowProgress()]
+    shown: list[Callback] = [] if quiet else [ShowProgress(), TellOfEndlessEpisodes()]
     return [JsonLines(), *shown, *(sink(run, config) for sink in sinks), *callbacks]
 
 
