@@ -116,13 +116,18 @@ def train_config(
     Settings that differ from its preset, or were `given` by name, are refused where they do nothing.
     `init_from` is `RUN[@STEP]`, another run whose agent this one begins with.
     """
-    with listening(quiet) as wish:
-        return _train(config, out, quiet, given, env, callbacks, init_from, wish)
+    path = default_out(config) if out is None else Path(out)
+    try:
+        with listening(quiet) as wish:
+            return _train(config, path, quiet, given, env, callbacks, init_from, wish)
+    except CompilerError as error:
+        _stop_compiling(RunDirectory.open(path), str(error))
+    return resume(path, quiet, env, callbacks)
 
 
 def _train(
     config: RunConfig,
-    out: Path | str | None,
+    path: Path,
     quiet: bool,
     given: Iterable[str],
     env: Any,
@@ -137,7 +142,6 @@ def _train(
     trainer = trainer_of(config, env)
     config = trainer.config
     refuse_idle_settings(config, trainer.task.spec, given)
-    path = default_out(config) if out is None else Path(out)
     with explained(path):
         if origin is None:
             run = RunDirectory.create(path, config)
@@ -146,12 +150,8 @@ def _train(
         with run.locked(), telling_of_silence(trainer.asked, quiet):
             _keep_spec(run, trainer)
             trainer.start()
-            try:
-                _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
-                return run
-            except CompilerError as error:
-                _without_compiling(run, config, str(error))
-    return resume(run.path, quiet, env, callbacks)
+            _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
+    return run
 
 
 def _create_from(origin: Origin, path: Path, trainer: Trainer, quiet: bool) -> RunDirectory:
@@ -186,10 +186,28 @@ def resume(
     run = RunDirectory.open(path)
     if total_steps is None and run.finished() is not None:
         return run
+    try:
+        _resume(run, quiet, env, callbacks, total_steps)
+    except CompilerError as error:
+        _stop_compiling(run, str(error))
+        # What was let go on to other steps may be so already.
+        longer = None if run.config().total_steps == total_steps else total_steps
+        _resume(run, quiet, env, callbacks, longer)
+    return run
+
+
+def _resume(
+    run: RunDirectory,
+    quiet: bool,
+    env: Any,
+    callbacks: Sequence[Callback],
+    total_steps: int | None,
+) -> None:
     with listening(quiet) as wish, explained(run.path), run.locked(), ExitStack() as watched:
         config = run.config() if total_steps is None else with_total_steps(run, total_steps)
         if config.machine.compile == "on" and not compiler_available():
-            config = _without_compiling(run, config, "there is no C++ compiler here")
+            _stop_compiling(run, "there is no C++ compiler here")
+            config = replace(config, {"compile": "off"})
         sinks = [find_sink(name) for name in config.machine.sinks]
         trainer = trainer_of(config, env)
         watched.enter_context(telling_of_silence(trainer.asked, quiet))
@@ -205,24 +223,18 @@ def resume(
             _say(keep_change(run, trainer), quiet)
         run.truncate_logs(trainer.iteration, trainer.step)
         _keep_spec(run, trainer)
-        try:
-            _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
-            return run
-        except CompilerError as error:
-            _without_compiling(run, trainer.config, str(error))
-    return resume(run.path, quiet, env, callbacks)
+        _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
 
 
-def _without_compiling(run: RunDirectory, config: RunConfig, reason: str) -> RunConfig:
-    """Let the run be one that is not compiled, from its last checkpoint on; returns what it is now."""
+def _stop_compiling(run: RunDirectory, reason: str) -> None:
+    """Let the run be one that is not compiled, from its last checkpoint on."""
+    config = run.config()
+    run.save_config(replace(config, {"compile": "off"}))
     warnings.warn(
         f"{config.task} cannot be compiled ({reason}): the run goes on uncompiled, at about half the "
         "speed, and its config.json says so.",
         stacklevel=2,
     )
-    plain = {"compile": "off"}
-    run.save_config(replace(run.config(), plain))
-    return replace(config, plain)
 
 
 def _say(sentence: str | None, quiet: bool) -> None:
@@ -247,7 +259,7 @@ def _all_callbacks(
     return [JsonLines(), *shown, *(sink(run, config) for sink in sinks), *callbacks]
 
 
-def _close_after(task: Task, kind: Any, error: BaseException | None, traceback: Any) -> None:
+def _close_after(task: Task, _: Any, error: BaseException | None, __: Any) -> None:
     """Release the environments, unless the run goes on with them uncompiled."""
     if not isinstance(error, CompilerError):
         task.close()
