@@ -147,7 +147,10 @@ class TestSettings:
         [
             ({"count__coeficient": 0.5}, "did you mean 'count__coefficient'"),
             ({"count__coefficient": "much"}, "count__coefficient is 'much': give a number"),
-            ({"count__coefficient": float("inf")}, "count.coefficient is inf: give a finite number"),
+            (
+                {"count__coefficient": float("inf")},
+                "count.coefficient is inf: give a finite number",
+            ),
             ({"count__cells": float("nan")}, "count.cells is nan: give a finite number"),
             ({"count.strategy": "a:b"}, "there is no setting 'count.strategy'"),
             ({"own": {}}, "there is no setting 'own'"),
