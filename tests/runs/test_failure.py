@@ -15,11 +15,13 @@ import safetensors.torch
 import torch
 from gymnasium.vector import SyncVectorEnv
 
+from rle.checkup.check import check
 from rle.cli import main
 from rle.config import RunConfig
 from rle.errors import RunError, UsageError
 from rle.runs import directory
 from rle.runs.directory import RunDirectory
+from rle.runs.evaluate import evaluate
 from rle.runs.sinks.jsonl import JsonLines
 from rle.runs.train import resume, train, train_config
 from tests.builders import small_config
@@ -320,3 +322,21 @@ def test_what_failed_is_told_where_nothing_can_be_written(
 def test_it_is_a_usage_error_for_programs_that_know_no_other() -> None:
     assert issubclass(RunError, UsageError)
     assert (UsageError.exit_status, RunError.exit_status) == (2, 1)
+
+
+class TestOtherVerbs:
+    def test_an_evaluation(self, tmp_path: Path) -> None:
+        Misbehaving.poison(0, 0, "nothing", 0.0)
+        run = train_config(config(time_limit=10, total_steps=128), tmp_path / "run", quiet=True)
+        Misbehaving.poison(2, 5, "exception", 0.0)
+        sentence = (
+            r"^environment 2 .* raised LookupError .* at step 20: mend it \(traceback: .*txt\)"
+        )
+        with pytest.raises(RunError, match=sentence):
+            evaluate(run.path, episodes=4)
+        assert (run.path / "failures" / "000000000020.txt").exists()
+
+    def test_the_doctor_takes_it_for_a_problem(self) -> None:
+        Misbehaving.poison(2, 5, "exception", 0.0)
+        (finding,) = (f for f in check(TASK, "none", steps=256) if f.level == "problem")
+        assert "environment 2 of gym/probe/Misbehaving-v0 raised LookupError" in finding.sentence

@@ -25,13 +25,11 @@ RESUME = "`rle resume RUN`"
 def explained(path: Path) -> Iterator[None]:
     """Whatever ends the run in the folder `path` does so with one sentence.
 
-    Of what a task or its numbers did, more is kept in the folder, and the sentence names the file. A
-    disk that does not take what is written is a failure too.
+    A disk that does not take what is written is a failure like any other.
     """
     try:
-        yield
-    except RunError as error:
-        raise _kept(path, error) from error.__cause__
+        with kept(path):
+            yield
     except OSError as error:
         if not is_of_the_disk(error):
             raise
@@ -43,6 +41,15 @@ def explained(path: Path) -> Iterator[None]:
             raise
         number = int(found[1] or found[2])
         raise _not_written(path, OSError(number, os.strerror(number))) from error
+
+
+@contextmanager
+def kept(path: Path) -> Iterator[None]:
+    """Keep in the folder `path` what is known of a failure of its run; the sentence names the file."""
+    try:
+        yield
+    except RunError as error:
+        raise _kept(path, error) from error.__cause__
 
 
 def _kept(path: Path, error: RunError) -> RunError:

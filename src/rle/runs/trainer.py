@@ -12,7 +12,6 @@ from rle.agents.agent import Agent, fitting_checkpoint
 from rle.agents.device import resolve_device
 from rle.checks import require
 from rle.config import RunConfig
-from rle.errors import RunError
 from rle.explore.transitions import Transitions, joined
 from rle.learn.build import make_learner
 from rle.learn.compilation import compiled, should_compile
@@ -33,6 +32,8 @@ WARM_UP_NUMBERS = 2**25
 BLOCK = 8
 """Steps that are compiled as one, and stored at once."""
 
+IF_IT_FAILS = "mend it; `rle resume RUN` then goes on from the last checkpoint."
+
 
 class Trainer:
     """An agent in training: task, strategy, networks and learner, one iteration at a time."""
@@ -49,7 +50,7 @@ class Trainer:
             self.device,
             engine_threads=machine.engine_threads,
         )
-        self.asked = Asked(config.task, self.task)
+        self.asked = Asked(config.task, self.task, IF_IT_FAILS)
         spec = self.task.spec
         if spec.is_image:
             # Recorded in config.json, so that a resumed run computes with the same numbers.
@@ -258,21 +259,10 @@ class Trainer:
             self._observation = state["observation"].to(self.device)
             self._policy_generator = restore_generator(state["policy_generator"])
             self.asked.made = self.step
-            self._load_task(state["task"])
+            self.asked.load_state_dict(state["task"])
             self.episodes.load_state_dict(state["episodes"])
             if self.task.restarted:
                 self.episodes.abandon()
-
-    def _load_task(self, state: State) -> None:
-        """Let the environments go on: some do so by playing their episodes again."""
-        try:
-            with self.asked.answering("resume"):
-                self.task.load_state_dict(state)
-        except RunError as error:
-            # Where no environment was at it, the state is what did not fit.
-            if error.facts["environment"] is None and error.__cause__ is not None:
-                raise error.__cause__ from None
-            raise
 
 
 def _real_transitions(observation: Tensor, action: Tensor, step: Step) -> Transitions:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rle.errors import CompilerError, RunError, UsageError
-from rle.tasks.base import MisbehaviourError, Step, Task, check_shape
+from rle.tasks.base import MisbehaviourError, Picture, State, Step, Task, check_shape
 
 LONGEST_REASON = 300
 """Signs of what an environment raised that are told; all of it is in its traceback."""
@@ -28,32 +28,32 @@ class Question(NamedTuple):
     """Agent steps made, once it has answered."""
 
 
-class Asked:
-    """A task that is asked; whatever it raises is a `RunError` that says where.
+class Asked(Task):
+    """A task that is asked; whatever its environments raise is a `RunError` that says where.
 
     A `UsageError` is left as it is: the task itself has found out what is wrong with the settings.
     """
 
-    def __init__(self, name: str, task: Task) -> None:
-        self._name, self._task = name, task
-        spec = task.spec
-        self._rows = torch.Size((spec.num_envs,))
-        self._shown = torch.Size((spec.num_envs, *spec.observation_shape))
+    def __init__(self, name: str, task: Task, advice: str = "mend it.") -> None:
+        """Speak of `task` as `name`, and say what to do when it fails."""
+        self._name, self._task, self._advice = name, task, advice
+        self.spec, self.as_is = task.spec, task.as_is
+        self.steps_per_second = task.steps_per_second
+        self._rows = torch.Size((task.spec.num_envs,))
+        self._shown = torch.Size((task.spec.num_envs, *task.spec.observation_shape))
         self.made = 0
         """Agent steps made; `step` counts on from here."""
         self.question: Question | None = None
         """For other threads to read, while this one waits."""
 
     def reset(self, seed: int) -> Tensor:
-        """As the task's; checked."""
-        with self.answering("reset"):
+        with self._answering("reset"):
             observation = self._task.reset(seed)
             self._check_observation(observation)
         return observation
 
     def step(self, action: Tensor) -> Step:
-        """As the task's; checked."""
-        after = self.made + self._task.spec.num_envs
+        after = self.made + self.spec.num_envs
         self.question = Question("step", time.monotonic(), after)
         try:
             step = self._task.step(action)
@@ -65,13 +65,39 @@ class Asked:
         self.made = after
         return step
 
+    def load_state_dict(self, state: State) -> None:
+        """Let the environments go on: some do so by playing their episodes again."""
+        with self._answering("resume", only_environments=True):
+            self._task.load_state_dict(state)
+        self.restarted = self._task.restarted
+
+    def picture(self) -> Picture:
+        return self._task.picture()
+
+    def draw(self, steps: int) -> None:
+        self._task.draw(steps)
+
+    def state_dict(self) -> State:
+        return self._task.state_dict()
+
+    def busy(self) -> int | None:
+        return self._task.busy()
+
+    def close(self) -> None:
+        self._task.close()
+
     @contextmanager
-    def answering(self, call: str) -> Iterator[None]:
-        """While the task is asked for something that takes no step."""
+    def _answering(self, call: str, only_environments: bool = False) -> Iterator[None]:
+        """While the task is asked for something that takes no step.
+
+        With `only_environments`, what is raised while none of them was at it is left as it is.
+        """
         self.question = Question(call, time.monotonic(), self.made)
         try:
             yield
         except Exception as error:
+            if only_environments and self._task.busy() is None:
+                raise
             raise self._failure(error, self.made) from error
         finally:
             self.question = None
@@ -86,8 +112,7 @@ class Asked:
             return error
         did = str(error) if isinstance(error, MisbehaviourError) else f"raised {_described(error)}"
         return RunError(
-            f"{self.who()} {did} at step {step:,}: mend it; `rle resume RUN` then goes on from the last "
-            "checkpoint.",
+            f"{self.who()} {did} at step {step:,}: {self._advice}",
             {
                 "what": did,
                 "step": step,
@@ -108,7 +133,7 @@ class Asked:
 
     def _check_observation(self, observation: Tensor) -> None:
         check_shape("observations", observation, self._shown)
-        _check_type("observations", observation, self._task.spec.observation_dtype)
+        _check_type("observations", observation, self.spec.observation_dtype)
 
 
 def _check_type(what: str, values: Tensor, dtype: torch.dtype) -> None:
