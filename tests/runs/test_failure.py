@@ -4,6 +4,7 @@ to find the cause and to go on."""
 import errno
 import json
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ from rle.cli import main
 from rle.config import RunConfig
 from rle.errors import RunError, UsageError
 from rle.runs import directory
+from rle.runs.callbacks import Callback
 from rle.runs.directory import RunDirectory
 from rle.runs.evaluate import evaluate
 from rle.runs.sinks.jsonl import JsonLines
@@ -340,3 +342,13 @@ class TestOtherVerbs:
         Misbehaving.poison(2, 5, "exception", 0.0)
         (finding,) = (f for f in check(TASK, "none", steps=256) if f.level == "problem")
         assert "environment 2 of gym/probe/Misbehaving-v0 raised LookupError" in finding.sentence
+
+
+def test_a_folder_that_is_removed_on_the_way(tmp_path: Path) -> None:
+    class Removing(Callback):
+        def on_iteration(self, trainer, metrics, episodes) -> None:
+            shutil.rmtree(tmp_path / "run")
+
+    Misbehaving.poison(0, 0, "nothing", 0.0)
+    with pytest.raises(RunError, match=r"run.* cannot be written or read \(No such file or dir"):
+        train_config(config(), tmp_path / "run", quiet=True, callbacks=[Removing()])

@@ -31,7 +31,8 @@ def explained(path: Path) -> Iterator[None]:
         with kept(path):
             yield
     except OSError as error:
-        if not is_of_the_disk(error):
+        # Where the folder is gone, files in it are not found.
+        if not is_of_the_disk(error) and path.exists():
             raise
         raise _not_written(path, error) from error
     except SafetensorError as error:

@@ -8,6 +8,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -216,9 +217,14 @@ def _work(config: RunConfig, path: Path, share: int) -> None:
     """One run, in a process of its own, with its share of the cores."""
     _end_with_parent()
     os.environ[SHARE] = str(share)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = log_of(path).open("a", encoding="utf-8")
+    except OSError as error:
+        print(f"rle: {log_of(path)} cannot be written ({error.strerror}).", file=sys.stderr)
+        return
     with (
-        log_of(path).open("a", encoding="utf-8") as log,
+        opened as log,
         contextlib.redirect_stdout(log),
         contextlib.redirect_stderr(log),
     ):
