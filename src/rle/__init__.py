@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rle.agents import Agent
     from rle.checkup.check import check
     from rle.config import RunConfig
-    from rle.errors import UsageError
+    from rle.errors import RunError, UsageError
     from rle.findings.finding import Finding
     from rle.presets import preset_config
     from rle.runs.bench import bench
@@ -39,6 +39,7 @@ __all__ = [
     "Finding",
     "RunConfig",
     "RunDirectory",
+    "RunError",
     "UsageError",
     "available",
     "bench",
@@ -67,6 +68,7 @@ _find = lazy_names(
         "Finding": "rle.findings.finding",
         "RunConfig": "rle.config",
         "RunDirectory": "rle.runs.directory",
+        "RunError": "rle.errors",
         "UsageError": "rle.errors",
         "bench": "rle.runs.bench",
         "check": "rle.checkup.check",

@@ -67,6 +67,12 @@ def require_not_negative(label: str, value: float) -> None:
     require(0 <= value < math.inf, f"{label} is {value}: give 0 or a finite number above it.")
 
 
+def require_finite(label: str, value: object) -> None:
+    """Raise `UsageError` if `value` is a number that is infinite or none at all."""
+    finite = not isinstance(value, float) or math.isfinite(value)
+    require(finite, f"{label} is {value}: give a finite number.")
+
+
 def require_fraction(label: str, value: float) -> None:
     """Raise `UsageError` unless `value` lies in [0, 1]."""
     require(0 <= value <= 1, f"{label} is {value}: give a number from 0 to 1.")

@@ -15,7 +15,7 @@ from rle.arguments import Parser, named, whole_number, with_settings
 from rle.checks import nearest
 from rle.checkup.check import STEPS, check_name, is_run
 from rle.checkup.show import shown
-from rle.errors import UsageError
+from rle.errors import Interrupted, RunError, UsageError, is_of_the_disk
 from rle.explore.registry import check_strategy_name
 from rle.findings.finding import has_problem
 from rle.modules import search_working_folder
@@ -181,10 +181,9 @@ def _study(arguments: Sequence[str]) -> None:
         f"{result.seconds:.0f} s, {result.steps / max(result.seconds, 1e-9):,.0f} steps/s in all"
     )
     if result.failed:
-        from rle.studies.local import log_of
+        from rle.studies.local import what_failed
 
-        logs = ", ".join(str(log_of(result.path / folder)) for folder in result.failed)
-        raise UsageError(f"{len(result.failed)} runs failed, see {logs}; start the study again.")
+        raise RunError(what_failed(result))
 
 
 def _report(arguments: Sequence[str]) -> None:
@@ -334,8 +333,8 @@ def _usage() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status.
 
-    0: done; 1: `rle check` found a problem; 2: wrong input, or a run whose numbers are no longer finite;
-    130: interrupted.
+    0: done; 1: a run failed, or `rle check` found a problem; 2: wrong input; 130 or 143: interrupted by
+    Ctrl-C or SIGTERM.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     warnings.showwarning = lambda message, *_, **__: _say("warning:", YELLOW, message)
@@ -355,14 +354,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status or 0
     except UsageError as error:
         _say("rle:", RED, error)
-        return 2
+        return error.exit_status
     except BrokenPipeError:
         # Whoever read the output has seen enough, as in `rle list tasks | head -1`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         advice = "the same command" if arguments[0] == "study" else "`rle resume RUN`"
         print(f"interrupted; {advice} goes on from here", file=sys.stderr)
-        return 130
+        return error.exit_status if isinstance(error, Interrupted) else 130
+    except OSError as error:
+        if not is_of_the_disk(error):
+            raise
+        place = error.filename or "a file"
+        advice = "make room there, let it be written and read, or choose another."
+        _say("rle:", RED, f"{place} cannot be written or read ({error.strerror}): {advice}")
+        return RunError.exit_status
     return 0
 
 

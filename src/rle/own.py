@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rle.checks import nearest, require
+from rle.checks import nearest, require, require_finite
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.modules import import_named, installed
@@ -52,6 +52,7 @@ class OwnStrategy:
                 f"{self.path} has no setting {key!r}, which the configuration names: use the version "
                 "of it that the run was made with.",
             )
+            require_finite(f"{self.section}.{key}", values[key])
         if self.settings is None:
             return None
         return self.settings(

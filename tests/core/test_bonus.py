@@ -44,6 +44,26 @@ class TestRandomReward:
     def test_a_feature_of_norm_zero_gives_zero_and_not_nan(self) -> None:
         assert float(random_reward(torch.zeros(4), torch.ones(4))) == 0.0
 
+    def test_features_without_a_direction_pay_nothing(self) -> None:
+        """Constant ones, and a single one: each is its own mean, and its deviation is 0."""
+        for rows in (1, 7):
+            reward = RandomReward(3)
+            # 0.1 has no exact binary form: the mean of seven must be it all the same.
+            features = torch.tensor([0.1, -2.3, 1e6]).expand(rows, 3)
+            reward.observe(features)
+            reward.commit()
+            assert reward.std.tolist() == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
+            assert reward.reward(features, torch.ones(rows, 3)).tolist() == [0.0] * rows
+
+    def test_one_constant_feature_does_not_drown_the_others(self) -> None:
+        # Of (1, 5) and (3, 5): mean (2, 5), deviation (1, 0). Standardised (-1, 0) and (1, 0).
+        reward = RandomReward(2)
+        features = torch.tensor([[1.0, 5.0], [3.0, 5.0]])
+        reward.observe(features)
+        reward.commit()
+        paid = reward.reward(features, torch.tensor([0.6, 0.8]))
+        torch.testing.assert_close(paid, torch.tensor([-0.6, 0.6]))
+
     def test_a_feature_that_never_varied_gives_no_nan(self) -> None:
         reward = random_reward(torch.ones(2), torch.ones(2), torch.ones(2), torch.zeros(2))
         assert bool(reward.isfinite())

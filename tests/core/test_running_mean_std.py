@@ -34,3 +34,15 @@ def test_nothing_real_changes_nothing() -> None:
     moments.merge(RunningMeanStd((2,)))
     assert moments.mean.tolist() == [2, 5]
     assert moments.std.tolist() == [1, 0]
+
+
+def test_one_sample_and_none() -> None:
+    moments = RunningMeanStd((2,))
+    assert moments.std.tolist() == [1.0, 1.0]
+    moments.update(torch.zeros(0, 2))
+    assert (float(moments.count), moments.std.tolist()) == (0.0, [1.0, 1.0])
+    moments.update(torch.tensor([[0.1, -7.0]], dtype=torch.float64))
+    assert moments.mean.tolist() == [0.1, -7.0]
+    assert moments.std.tolist() == [0.0, 0.0]
+    moments.merge(RunningMeanStd((2,)))
+    assert (float(moments.count), moments.std.tolist()) == (1.0, [0.0, 0.0])

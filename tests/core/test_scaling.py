@@ -112,3 +112,41 @@ def test_pooled_with_what_another_saw_it_is_as_if_one_had_seen_both() -> None:
     scaled = one(here, stop, pool=pool)
     both(torch.cat([here, there], 1), torch.cat([stop, stop], 1))
     torch.testing.assert_close(scaled, here / both.std())
+
+
+class TestWhereThereIsNoScale:
+    """Divided by the deviation and its ε, the root of 1e-8, these would come out 10,000-fold."""
+
+    def test_before_any_data(self) -> None:
+        assert RewardScaler(3, GAMMA).std().tolist() == [1.0]
+
+    def test_one_sum(self) -> None:
+        scaler = RewardScaler(1, GAMMA)
+        assert scaler.step(torch.tensor([[5.0]]), torch.tensor([[False]])).tolist() == [[5.0]]
+        # Sums 5 and 1 + 2.5 = 3.5: deviation 0.75.
+        second = scaler.step(torch.tensor([[1.0]]), torch.tensor([[False]]))
+        torch.testing.assert_close(second, torch.tensor([[1 / 0.75]]))
+
+    def test_sums_that_are_all_the_same(self) -> None:
+        # 0.1 has no exact binary form, and the mean of three is not quite one of them.
+        rewards = torch.full((3, 1, 1), 0.1)
+        scaled = RewardScaler(1, GAMMA)(rewards, torch.ones(3, 1, 1, dtype=torch.bool))
+        assert torch.equal(scaled, rewards)
+
+    def test_nothing_but_zeros(self) -> None:
+        scaler = RewardScaler(2, GAMMA)
+        zeros, never = torch.zeros(3, 2, 1), torch.zeros(3, 2, 1, dtype=torch.bool)
+        assert torch.equal(scaler(zeros, never), zeros)
+
+    def test_nothing_real(self) -> None:
+        rewards, stop = torch.ones(2, 1, 1), torch.zeros(2, 1, 1, dtype=torch.bool)
+        scaled = RewardScaler(1, GAMMA)(rewards, stop, torch.zeros(2, 1, dtype=torch.bool))
+        assert torch.equal(scaled, rewards)
+
+    def test_a_small_scale_is_one(self) -> None:
+        # Sums 1 and 1.001, a thousand times what single precision can tell apart: deviation 0.0005,
+        # whose square 2.5e-7 has 1e-8 added to it.
+        rewards = torch.tensor([1.0, 1.001])[:, None, None]
+        scaler = RewardScaler(1, GAMMA)
+        scaler(rewards, torch.ones(2, 1, 1, dtype=torch.bool))
+        torch.testing.assert_close(scaler.std(), torch.tensor([2.6e-7**0.5]), rtol=1e-3, atol=0)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from rle.learn.loss import LossWeights, ppo_loss
+from rle.learn.loss import LossWeights, normalised, ppo_loss
 
 WEIGHTS = LossWeights(
     clip=0.2, entropy=0.1, value=(0.5, 2.0), clip_value_loss=True, normalise_advantages=False
@@ -68,6 +68,15 @@ def test_a_minibatch_with_one_real_row_or_none_gives_finite_gradients(real: int)
     gradients = torch.autograd.grad(loss, (values, log_probability))
     assert bool(loss.isfinite())
     assert all(bool(gradient.isfinite().all()) for gradient in gradients)
+
+
+def test_advantages_of_which_there_is_nothing_to_tell() -> None:
+    """One row, or rows that are all the same, are no better than their mean: 0."""
+    assert normalised(torch.tensor([3.0])).tolist() == [0.0]
+    assert normalised(torch.tensor([3.0, 3.0, 3.0])).tolist() == [0.0, 0.0, 0.0]
+    one_of_two = normalised(torch.tensor([3.0, 7.0]), torch.tensor([True, False]))
+    assert float(one_of_two[0]) == 0.0
+    assert bool(one_of_two.isfinite().all())
 
 
 def test_masked_rows_count_for_nothing() -> None:

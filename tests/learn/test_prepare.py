@@ -1,5 +1,6 @@
 """From a rollout to advantages: every stream against plain loops over what happened."""
 
+import math
 import statistics
 
 import pytest
@@ -9,6 +10,7 @@ from torch import Tensor
 from rle.runs.trainer import Trainer
 from tests.builders import small_config
 from tests.learn.plain import History, PlainStream, advantages_of_stream, collected
+from tests.probes import gymnasium_environments
 
 NUM_ENVS = 4
 SETTINGS = {
@@ -183,3 +185,34 @@ def test_diagnostics_are_of_real_transitions_alone() -> None:
         errors = statistics.variance(float(returns[i, head] - values[i, head]) for i in real)
         spread = statistics.variance(float(returns[i, head]) for i in real)
         assert metrics[f"explained_variance_{name}"] == pytest.approx(1 - errors / spread, rel=1e-3)
+
+
+@pytest.mark.parametrize("explore", ["none", "rle", "rnd"])
+@pytest.mark.parametrize("size", [(2, 1), (1, 2)])
+def test_rollouts_with_one_real_transition_or_none(explore: str, size: tuple[int, int]) -> None:
+    """Episodes of two to six steps, two rows per rollout: some rollouts are nothing but resets."""
+    gymnasium_environments.register()
+    num_envs, steps = size
+    trainer = Trainer(
+        small_config(
+            explore,
+            "gym/probe/Terminating-v0",
+            num_envs=num_envs,
+            rollout_steps=steps,
+            minibatches=1,
+            total_steps=200,
+        )
+    )
+    trainer.start()
+    counts = set()
+    while not trainer.done:
+        metrics, _ = trainer.iterate()
+        real = trainer.rollout.real
+        counts.add(2 if real is None else int(real.sum()))
+        assert all(math.isfinite(value) for value in metrics.values())
+        if explore != "none" and real is not None:
+            assert ("bonus_" + explore + "_mean" in metrics) == (int(real.sum()) > 0)
+            assert ("bonus_" + explore + "_std" in metrics) == (int(real.sum()) > 1)
+    # Alone, an environment is reset once in a while; of two, both at once.
+    assert counts == ({1, 2} if num_envs == 1 else {0, 1, 2})
+    assert bool(trainer.learner.parameters.isfinite().all())

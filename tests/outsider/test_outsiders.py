@@ -147,6 +147,11 @@ class TestSettings:
         [
             ({"count__coeficient": 0.5}, "did you mean 'count__coefficient'"),
             ({"count__coefficient": "much"}, "count__coefficient is 'much': give a number"),
+            (
+                {"count__coefficient": float("inf")},
+                "count.coefficient is inf: give a finite number",
+            ),
+            ({"count__cells": float("nan")}, "count.cells is nan: give a finite number"),
             ({"count.strategy": "a:b"}, "there is no setting 'count.strategy'"),
             ({"own": {}}, "there is no setting 'own'"),
             ({"icm.features": 4}, "there is no setting 'icm.features'"),
@@ -161,6 +166,7 @@ class TestSettings:
         [
             (("--count.coeficient", "1"), "did you mean '--count.coefficient'?"),
             (("--count.cells", "many"), "--count.cells is 'many': give a number."),
+            (("--count.cells", "1e999"), "count.cells is inf: give a finite number."),
         ],
     )
     def test_wrong_ones_are_explained_by_the_command(

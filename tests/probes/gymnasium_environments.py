@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import os
 import random
-from typing import Any
+import time
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -205,6 +208,61 @@ class Poisoned(gymnasium.Env[Any, Any]):
         return self.observe(spoilt), reward, terminated, False, {}
 
 
+class Misbehaving(Poisoned):
+    """Poisoned with what no environment may do, by `where`: the keys of `WRONG`, or one of these.
+
+    `exception` raises one, `hang` sleeps for `number` seconds, `compute` does not even look at signals;
+    with ` in reset` after it, the reset does so.
+    """
+
+    WRONG: ClassVar[dict[str, Outcome | tuple[Any, ...]]] = {
+        "shape": (np.zeros(3, np.float32), 0.0, False, False, {}),
+        "text": ("a text", 0.0, False, False, {}),
+        "complex": (np.zeros(2, np.complex64), 0.0, False, False, {}),
+        "ragged": ([[1.0], [1.0, 2.0]], 0.0, False, False, {}),
+        "no reward": (np.zeros(2, np.float32), None, False, False, {}),
+        "rewards": (np.zeros(2, np.float32), np.zeros(2), False, False, {}),
+        "many ends": (np.zeros(2, np.float32), 0.0, np.zeros(2, bool), False, {}),
+        "old": (np.zeros(2, np.float32), 0.0, False, {}),
+        "too large": (np.array([0.0, 1e300]), 0.0, False, False, {}),
+        "too much": (np.zeros(2, np.float32), 1e300, False, False, {}),
+    }
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        self.fail(" in reset")
+        return super().reset(seed=seed, options=options)
+
+    def fail(self, call: str) -> None:
+        if self.is_time("exception" + call):
+            raise LookupError("the dice are\nlost")
+        if self.is_time("hang" + call):
+            time.sleep(self.number)
+        if self.is_time("compute" + call):
+            # In C, with no look at signals: minutes for 10^9 rounds.
+            hashlib.pbkdf2_hmac("sha256", b"", b"", int(self.number))
+
+    def step(self, action: Any) -> Any:
+        outcome = super().step(action)
+        self.fail("")
+        # An episode that ends, so that the next call resets.
+        if self.where.endswith(" in reset") and self.is_now():
+            return (*outcome[:2], True, False, {})
+        return self.WRONG[self.where] if self.where in self.WRONG and self.is_now() else outcome
+
+    def is_now(self) -> bool:
+        return self.is_time(self.where)
+
+
+def misbehaving() -> Misbehaving:
+    """For other processes, which find it by its module; what is wrong stands in the environment."""
+    if "MISBEHAVE" in os.environ and Misbehaving.where == "":
+        env, call, where, number = os.environ["MISBEHAVE"].split(",")
+        Misbehaving.poison(int(env), int(call), where, float(number))
+    return Misbehaving()
+
+
 def register() -> None:
     """Make the ids `probe/...-v0` known to Gymnasium; calling it again changes nothing."""
     box = spaces.Box(-1.0, 1.0, (2,), np.float32)
@@ -221,6 +279,7 @@ def register() -> None:
         "Saying": (Saying, {}),
         "Unrepeatable": (Unrepeatable, {}),
         "Poisoned": (Poisoned, {}),
+        "Misbehaving": (Misbehaving, {}),
         "NeedsPackage": (NeedsPackage, {}),
         "NeedsModule": ("a_package_nobody_has.environments:Environment", {}),
         "EchoBox": (Echo, {"action_space": lopsided}),

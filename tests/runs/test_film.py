@@ -28,6 +28,8 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_one_clip_per_latent_at_full_rate(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="seconds is inf: give a finite number above 0"):
+        film(run, tmp_path, seconds=float("inf"))
     films = film(run, tmp_path, clips=2, seconds=0.5)
     kind = "z" if run.name == "rle" else "clip"
     assert [clip.path.name for clip in films] == [f"{kind}-0.mp4", f"{kind}-1.mp4"]

@@ -103,7 +103,7 @@ def test_the_command_says_it_in_one_sentence_and_fails(
 ) -> None:
     Poisoned.poison(0, 3, "reward", NAN)
     small = ["--explore=none", "--num-envs=4", "--rollout-steps=8", "--total-steps=64"]
-    assert main(["train", TASK, *small, "--out", str(tmp_path / "run")]) == 2
+    assert main(["train", TASK, *small, "--out", str(tmp_path / "run")]) == 1
     shown = capsys.readouterr()
     assert shown.err.startswith(
         f"rle: the reward in environment 0 of {TASK} is not finite at step 12"

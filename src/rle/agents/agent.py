@@ -266,6 +266,8 @@ def fitting_checkpoint() -> Iterator[None]:
     """Say in one sentence that a checkpoint does not fit what is loaded from it."""
     try:
         yield
+    except UsageError:
+        raise
     except (KeyError, RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise UsageError(

@@ -30,6 +30,7 @@ from rle.nets.layers import MLP
 from rle.nets.precision import resolved
 from rle.randomness import generator
 from rle.settings import replace
+from rle.tasks.asked import Asked
 from rle.tasks.base import Task
 from rle.tasks.handed_over import handed_over
 from rle.tasks.normalise import NormalisedTask
@@ -87,7 +88,7 @@ def _task(config: RunConfig, env: Any, device: torch.device, alone: bool) -> Tas
 
 def _findings(config: RunConfig, task: Task, steps: int, device: torch.device) -> list[Finding]:
     normaliser = task.normaliser if isinstance(task, NormalisedTask) else None
-    engine = task.shown if isinstance(task, NormalisedTask) else task
+    engine = Asked(config.task, task.shown if isinstance(task, NormalisedTask) else task)
     if task.spec.is_image:
         precision = resolved(config.machine.precision, device)
         config = replace(config, {"precision": precision})

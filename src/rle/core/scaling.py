@@ -11,6 +11,8 @@ from rle.core.returns import discounted_sums
 from rle.core.running_mean_std import Pool, RunningMeanStd
 
 EPSILON = 1e-8
+SAME = 1e-6
+"""Deviations below this share of the mean are what single precision leaves of numbers that are equal."""
 
 
 class RewardScaler:
@@ -50,7 +52,10 @@ class RewardScaler:
     def std(self) -> Tensor:
         """What rewards are divided by now, `[K]`."""
         std = torch.stack([moments.std for moments in self._moments])
-        return (std.square() + EPSILON).sqrt().to(self._discounts.dtype)
+        mean = torch.stack([moments.mean for moments in self._moments])
+        # One sum, or sums that are all the same, say nothing of a scale: rewards stay as they are.
+        known = std > SAME * mean.abs()
+        return torch.where(known, (std.square() + EPSILON).sqrt(), 1.0).to(self._discounts.dtype)
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on exactly from here."""

@@ -99,9 +99,9 @@ class RandomNetworkDistillation(Strategy):
         self.after_rollout()
 
     def after_rollout(self) -> None:
-        if self._errors:
+        if sum(map(len, self._errors)):
             self._mean_error = float(torch.cat(self._errors).mean())
-            self._errors.clear()
+        self._errors.clear()
         self._moments.merge(self._seen)
         self._seen = RunningMeanStd(self._shape, self._device)
         # In place: a compiled update step reads them.
@@ -110,6 +110,8 @@ class RandomNetworkDistillation(Strategy):
 
     def auxiliary_rows(self, index: Tensor, size: int) -> Tensor:
         """A random share of the minibatch: the predictor must not learn faster than the agent sees."""
+        if len(index) == 0:
+            return index
         kept = max(1, round(self.config.keep_fraction * size))
         order = torch.randperm(len(index), generator=self._generator)
         # With fewer real transitions than that, some are used twice.
@@ -120,6 +122,9 @@ class RandomNetworkDistillation(Strategy):
         """Mean squared error of the predictor, over samples and outputs."""
         whitened = self._whiten(self._newest(transitions.next_observation))
         error = prediction_error(self._predictor(whitened), self._target(whitened))
+        if len(error) == 0:
+            # A minibatch of nothing but resets: no error, and no gradient.
+            return error.sum()
         return 2 * error.mean() / self.config.outputs
 
     def metrics(self) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import shutil
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 
 from rle.config import RunConfig
-from rle.errors import UsageError
+from rle.errors import CompilerError, UsageError
 
 logger = logging.getLogger(__name__)
 
@@ -58,9 +59,37 @@ def pays(config: RunConfig) -> bool:
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` compiled whole, with its gradient computations inside."""
+    """`function` compiled whole, with its gradient computations inside.
+
+    It is compiled when it is first called, which raises `CompilerError` if that is not possible.
+    """
     # Lets torch.autograd.grad be part of the graph: forward, backward and clipping become one.
     _dynamo_config().trace_autograd_ops = True
     # A C++ program around the kernels is slower to build, but our kernels are many and small: the
     # Python between them would take about a third of the time.
-    return torch.compile(function, fullgraph=True, dynamic=False, options={"cpp_wrapper": True})
+    made = torch.compile(function, fullgraph=True, dynamic=False, options={"cpp_wrapper": True})
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        try:
+            return made(*arguments)
+        except Exception as error:
+            if _is_of_the_compiler(error):
+                raise CompilerError(_in_short(error)) from error
+            raise
+
+    return call
+
+
+def _is_of_the_compiler(error: Exception) -> bool:
+    from torch._dynamo import exc as dynamo
+    from torch._inductor import exc as inductor
+
+    modules = (dynamo.__name__, inductor.__name__)
+    return any(kind.__module__ in modules for kind in type(error).__mro__)
+
+
+def _in_short(error: Exception) -> str:
+    """What the compiler said first: its whole text is pages long."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__

@@ -45,7 +45,7 @@ def normalised(advantage: Tensor, mask: Tensor | None = None) -> Tensor:
     # The unbiased deviation, as in the reference implementations. A minibatch may hold a single
     # real transition: then there is nothing to correct.
     total = len(advantage) if count is None else count
-    others = total - 1 if isinstance(total, int) else (total - 1).clamp(min=1)
+    others = max(total - 1, 1) if isinstance(total, int) else (total - 1).clamp(min=1)
     variance = _mean(centred.square(), mask, count) * total / others
     return centred / (variance.sqrt() + NORMALISATION_EPSILON)
 

@@ -362,16 +362,21 @@ class PPO(Learner):
             reward, per_stream, returns, values = (
                 part[batch.mask] for part in (reward, per_stream, returns, values)
             )
+        if len(reward) == 0:
+            # A short rollout may have done nothing but reset its environments.
+            return {}
+        several = len(reward) > 1
         result = {}
         for index, stream in enumerate(self.streams[1:], start=1):
             bonus = reward[:, index]
             result[f"bonus_{stream.name}_mean"] = float(bonus.mean())
-            result[f"bonus_{stream.name}_std"] = float(bonus.std())
+            if several:
+                result[f"bonus_{stream.name}_std"] = float(bonus.std())
             result[f"bonus_{stream.name}_min"] = float(bonus.min())
             result[f"bonus_{stream.name}_max"] = float(bonus.max())
         sizes = (per_stream * self._coefficients).abs().mean(0)
-        residual = (returns - values).var(0)
-        variance = returns.var(0)
+        residual = (returns - values).var(0) if several else torch.zeros_like(sizes)
+        variance = returns.var(0) if several else torch.zeros_like(sizes)
         for head, name in enumerate(self._head_names):
             share = float(sizes[head] / sizes.sum()) if float(sizes.sum()) > 0 else 0.0
             result[f"advantage_share_{name}"] = share

@@ -149,6 +149,10 @@ class RunDirectory:
         except (TypeError, AttributeError) as error:
             raise _damaged(self.path / CONFIG, error) from error
 
+    def save_config(self, config: RunConfig) -> None:
+        """Let the run be what `config` says from now on."""
+        write_json(self.path / CONFIG, to_dict(config))
+
     def metrics(self) -> list[dict[str, Any]]:
         """One object per iteration."""
         return [present_metrics(line) for line in read_lines(self.path / METRICS)]
@@ -194,7 +198,7 @@ class RunDirectory:
         # In this order: a crash in between leaves a run that `rle resume` ends as it was to end.
         write_json(self.path / CHANGES, {"changes": [*self.changes(), change]})
         (self.path / FINISHED).unlink(missing_ok=True)
-        write_json(self.path / CONFIG, to_dict(config))
+        self.save_config(config)
 
     def checkpoint_steps(self) -> list[int]:
         """Steps at which checkpoints stand, ascending."""

@@ -56,6 +56,11 @@ class EpisodeTracker:
         self.recent.extend(episode.score for episode in finished)
         return finished
 
+    def longest(self) -> tuple[int, int]:
+        """The environment whose episode under way is the longest, and its steps so far."""
+        length, env = self._length.max(0)
+        return int(env), int(length)
+
     def abandon(self) -> None:
         """Forget the episodes under way: they will not be finished."""
         self._score.zero_()

@@ -18,8 +18,10 @@ from rle.errors import UsageError
 from rle.randomness import derive_seed, generator
 from rle.runs.directory import EVALUATION, RunDirectory, write_json
 from rle.runs.episodes import Episode, EpisodeTracker
+from rle.runs.failure import kept
 from rle.runs.finiteness import check_step
 from rle.runs.loading import load
+from rle.tasks.asked import Asked
 from rle.tasks.base import Task
 from rle.tasks.handed_over import handed_over, is_found_by_name, require_same, size_of
 from rle.tasks.registry import make_task
@@ -61,7 +63,9 @@ def evaluate(
     use_threads(agent)
     # An object that steps many environments at once has as many as it has.
     num_envs = size_of(env) or min(agent.config.environment.num_envs, episodes)
-    finished = _play_episodes(agent, task_to_play(agent, num_envs, env), episodes, greedy, seed)
+    task = Asked(agent.config.task, task_to_play(agent, num_envs, env))
+    with kept(run.path):
+        finished = _play_episodes(agent, task, episodes, greedy, seed)
     result = Evaluation(
         agent.trained_steps,
         tuple(episode.score for episode in finished),
@@ -117,7 +121,8 @@ def _play_episodes(
     )
     for number, played in enumerate(steps, start=1):
         step = played.step
-        check_step(agent.config.task, step, f"step {number * num_envs:,} of the evaluation")
+        taken = {"observation": played.observation, "action": played.action}
+        check_step(agent.config.task, step, number * num_envs, "the evaluation", taken)
         over = step.episode_over
         ended = step.terminated | step.truncated if over is None else over
         score = step.reward if step.score is None else step.score

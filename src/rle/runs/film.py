@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rle.agents.agent import Agent
 from rle.agents.play import Played, play
-from rle.checks import require
+from rle.checks import require, require_positive
 from rle.explore.mixture import latent_strategy
 from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
@@ -47,7 +47,7 @@ def film(
     numbers in each clip. Files that are there are not replaced, unless `overwrite` says so.
     """
     require(clips > 0, f"clips is {clips}: give a number above 0.")
-    require(seconds > 0, f"seconds is {seconds}: give a number above 0.")
+    require_positive("seconds", seconds)
     agent = load(path, step)
     use_threads(agent)
     folder = Path(out)

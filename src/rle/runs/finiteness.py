@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from rle.errors import UsageError
+from rle.errors import RunError
 from rle.learn.base import Learner
 from rle.learn.rollout import Rollout
 from rle.tasks.base import Step
@@ -25,10 +25,14 @@ _MEND = "mend the environment; `rle resume RUN` then goes on from the last check
 _ADVICE = {
     "observation": _MEND,
     "reward": _MEND,
+    "score": _MEND,
     "bonus": "let your own features and distributions of z be finite, or lower --learning-rate.",
     "policy's output": "train again with a lower --learning-rate.",
 }
 """What to do, by what is not finite, in the order in which one causes the other."""
+
+KEPT_ROWS = 8
+"""How many rows of a rollout are kept for whoever looks for the cause, the last of them at fault."""
 
 
 class _Part(NamedTuple):
@@ -54,7 +58,7 @@ class _Part(NamedTuple):
 def check_iteration(
     task: str, rollout: Rollout, learner: Learner, metrics: Mapping[str, float], first_step: int
 ) -> None:
-    """Raise `UsageError` unless a rollout and the update on it came out finite.
+    """Raise `RunError` unless a rollout and the update on it came out finite.
 
     Args:
         task: its name.
@@ -66,38 +70,59 @@ def check_iteration(
     """
     losses = {name: value for name, value in metrics.items() if name.startswith(LOSSES)}
     finals = rollout.finals()
-    sums = [rollout.observation, rollout.policy_output, rollout.reward, rollout.bonus]
-    sums += [learner.parameters] + ([] if finals is None else [finals.observation])
+    sums = [rollout.observation, rollout.policy_output, rollout.reward, rollout.score]
+    sums += [rollout.bonus, learner.parameters] + ([] if finals is None else [finals.observation])
     if _finite_sums(sums) and all(map(math.isfinite, losses.values())):
         return
     num_envs = rollout.reward.shape[1]
     cause = _first_cause(rollout)
     if cause is not None:
         rows, name, env = cause
-        raise UsageError(_sentence(task, name, env, f"step {first_step + rows * num_envs:,}"))
+        step = first_step + rows * num_envs
+        sentence = _sentence(task, name, env, f"step {step:,}")
+        raise RunError(sentence, _facts(name, step, env), _last_rows(rollout, rows, env))
     step = first_step + rollout.reward.numel()
     for name, value in losses.items():
         if not math.isfinite(value):
-            raise UsageError(
+            raise RunError(
                 f"the loss is not finite in the update at step {step:,} ({name} is {value}): train "
-                "again with a lower --learning-rate, or with --scale-reward True if rewards are large."
+                "again with a lower --learning-rate, or with --scale-reward True if rewards are large.",
+                _facts(name, step),
             )
     if not bool(learner.parameters.isfinite().all()):
-        raise UsageError(
+        raise RunError(
             f"the networks' parameters are not finite after the update at step {step:,}: train again "
-            "with a lower --learning-rate."
+            "with a lower --learning-rate.",
+            _facts("parameters", step),
         )
 
 
-def check_step(task: str, step: Step, when: str) -> None:
-    """Raise `UsageError` unless the true next observations and rewards of one step are finite."""
+def check_step(
+    task: str, step: Step, made: int, of: str, taken: Mapping[str, Tensor] | None = None
+) -> None:
+    """Raise `RunError` unless the true next observations and rewards of one step are finite.
+
+    Args:
+        task: its name.
+        step: what came of the actions.
+        made: agent steps `of` what is going on, this one included.
+        of: what that is, in words.
+        taken: what led to it, each `[N, ...]`, to be kept for whoever looks for the cause.
+
+    """
     if _finite_sums([step.next_observation, step.reward]):
         return
     real = None if step.real is None else step.real[None]
     for name, values in (("observation", step.next_observation), ("reward", step.reward)):
         place = _Part(name, values[None], 0, real).first_not_finite()
         if place is not None:
-            raise UsageError(_sentence(task, name, place[1], when))
+            env = place[1]
+            came = {"next_observation": step.next_observation, "reward": step.reward}
+            raise RunError(
+                _sentence(task, name, env, f"step {made:,} of {of}"),
+                _facts(name, made, env) | {"of": of},
+                {key: part[env] for key, part in {**(taken or {}), **came}.items()},
+            )
 
 
 def _finite_sums(parts: Iterable[Tensor]) -> bool:
@@ -114,6 +139,7 @@ def _first_cause(rollout: Rollout) -> tuple[int, str, int] | None:
     parts = [
         _Part("policy's output", rollout.policy_output, 0),
         _Part("reward", rollout.reward, 1, real),
+        _Part("score", rollout.score, 1, real),
         _Part("bonus", rollout.bonus, 1, real),
     ]
     if rollout.observation.is_floating_point():
@@ -130,3 +156,26 @@ def _sentence(task: str, name: str, env: int, when: str) -> str:
         f"the {name} in environment {env} of {task} is not finite at {when} "
         f"(NaN or infinity): {_ADVICE[name]}"
     )
+
+
+def _facts(what: str, step: int, env: int | None = None) -> dict[str, Any]:
+    return {"what": what, "step": step, "environment": env}
+
+
+def _last_rows(rollout: Rollout, rows: int, env: int) -> dict[str, Tensor]:
+    """What happened in one environment up to the state after `rows` rows, each `[rows kept, ...]`."""
+    first = max(rows - KEPT_ROWS, 0)
+    states, steps = slice(first, rows + 1), slice(first, rows)
+    num_envs = rollout.reward.shape[1]
+    flat = torch.arange(first, rows, device=rollout.reward.device) * num_envs + env
+    kept = {
+        "observation": rollout.observation[states, env],
+        "policy_output": rollout.policy_output[states, env],
+        "latent": rollout.latent[states, env],
+        "action": rollout.action[steps, env],
+        "reward": rollout.reward[steps, env],
+        "bonus": rollout.bonus[steps, env],
+        "next_observation": rollout.next_observation_at(flat),
+        "ended": (rollout.terminated | rollout.truncated)[steps, env],
+    }
+    return {name: part for name, part in kept.items() if part.numel()}

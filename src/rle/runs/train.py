@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rle.agents.spec import spec_to_dict
 from rle.config import RunConfig
+from rle.errors import CompilerError
 from rle.explore.registry import check_strategy_name
 from rle.idle import refuse_idle_settings
-from rle.learn.compilation import should_compile
+from rle.learn.compilation import compiler_available, should_compile
 from rle.naming import folder_name
 from rle.presets import preset_config
 from rle.runs.callbacks import Callback
 from rle.runs.directory import RunDirectory
+from rle.runs.failure import explained
 from rle.runs.going_on import keep_change, with_total_steps
 from rle.runs.handed_over import trainer_of
 from rle.runs.inheritance import inherit
 from rle.runs.loading import load
+from rle.runs.notices import TellOfEndlessEpisodes, telling_of_silence
 from rle.runs.origin import Origin, find_origin
 from rle.runs.progress import ShowProgress
 from rle.runs.sinks import SinkFactory, find_sink
 from rle.runs.sinks.jsonl import JsonLines
+from rle.runs.stopping import Wish, listening
 from rle.runs.trainer import Trainer
 from rle.settings import replace
+from rle.tasks.base import Task
 from rle.tasks.handed_over import is_found_by_name, name_of, size_of
 from rle.tasks.registry import check_task_name
 
@@ -62,8 +67,12 @@ def train(
             nothing in this run is refused.
 
     Raises:
-        UsageError: a name or a value is wrong; or an observation, a reward or the loss is not finite:
-            the run is then not finished, and `resume` goes on from its last checkpoint.
+        UsageError: a name or a value is wrong.
+        RunError: an environment raised an exception, or gave what it must not; an observation, a reward
+            or the loss is not finite; the disk is full. The run is then not finished, and `resume` goes
+            on from its last checkpoint.
+        KeyboardInterrupt: Ctrl-C or SIGTERM, at the end of an iteration and with a checkpoint. A second
+            signal, or an iteration that does not end, ends the process.
 
     """
     name = name_of(task)
@@ -107,6 +116,25 @@ def train_config(
     Settings that differ from its preset, or were `given` by name, are refused where they do nothing.
     `init_from` is `RUN[@STEP]`, another run whose agent this one begins with.
     """
+    path = default_out(config) if out is None else Path(out)
+    try:
+        with listening(quiet) as wish:
+            return _train(config, path, quiet, given, env, callbacks, init_from, wish)
+    except CompilerError as error:
+        _stop_compiling(RunDirectory.open(path), str(error))
+    return resume(path, quiet, env, callbacks)
+
+
+def _train(
+    config: RunConfig,
+    path: Path,
+    quiet: bool,
+    given: Iterable[str],
+    env: Any,
+    callbacks: Sequence[Callback],
+    init_from: Path | str | None,
+    wish: Wish,
+) -> RunDirectory:
     origin = None if init_from is None else find_origin(init_from)
     # Decided once and recorded, so that a resumed run computes with the same kernels.
     config = replace(config, {"compile": "on" if should_compile(config) else "off"})
@@ -114,15 +142,15 @@ def train_config(
     trainer = trainer_of(config, env)
     config = trainer.config
     refuse_idle_settings(config, trainer.task.spec, given)
-    path = default_out(config) if out is None else Path(out)
-    if origin is None:
-        run = RunDirectory.create(path, config)
-    else:
-        run = _create_from(origin, path, trainer, quiet)
-    with run.locked():
-        _keep_spec(run, trainer)
-        trainer.start()
-        _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet))
+    with explained(path):
+        if origin is None:
+            run = RunDirectory.create(path, config)
+        else:
+            run = _create_from(origin, path, trainer, quiet)
+        with run.locked(), telling_of_silence(trainer.asked, quiet):
+            _keep_spec(run, trainer)
+            trainer.start()
+            _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
     return run
 
 
@@ -158,10 +186,31 @@ def resume(
     run = RunDirectory.open(path)
     if total_steps is None and run.finished() is not None:
         return run
-    with run.locked():
+    try:
+        _resume(run, quiet, env, callbacks, total_steps)
+    except CompilerError as error:
+        _stop_compiling(run, str(error))
+        # What was let go on to other steps may be so already.
+        longer = None if run.config().total_steps == total_steps else total_steps
+        _resume(run, quiet, env, callbacks, longer)
+    return run
+
+
+def _resume(
+    run: RunDirectory,
+    quiet: bool,
+    env: Any,
+    callbacks: Sequence[Callback],
+    total_steps: int | None,
+) -> None:
+    with listening(quiet) as wish, explained(run.path), run.locked(), ExitStack() as watched:
         config = run.config() if total_steps is None else with_total_steps(run, total_steps)
+        if config.machine.compile == "on" and not compiler_available():
+            _stop_compiling(run, "there is no C++ compiler here")
+            config = replace(config, {"compile": "off"})
         sinks = [find_sink(name) for name in config.machine.sinks]
         trainer = trainer_of(config, env)
+        watched.enter_context(telling_of_silence(trainer.asked, quiet))
         if run.checkpoint_steps():
             trainer.load_state_dict(run.load_checkpoint())
         else:
@@ -174,8 +223,18 @@ def resume(
             _say(keep_change(run, trainer), quiet)
         run.truncate_logs(trainer.iteration, trainer.step)
         _keep_spec(run, trainer)
-        _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet))
-    return run
+        _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
+
+
+def _stop_compiling(run: RunDirectory, reason: str) -> None:
+    """Let the run be one that is not compiled, from its last checkpoint on."""
+    config = run.config()
+    run.save_config(replace(config, {"compile": "off"}))
+    warnings.warn(
+        f"{config.task} cannot be compiled ({reason}): the run goes on uncompiled, at about half the "
+        "speed, and its config.json says so.",
+        stacklevel=2,
+    )
 
 
 def _say(sentence: str | None, quiet: bool) -> None:
@@ -196,33 +255,42 @@ def _all_callbacks(
     quiet: bool,
 ) -> list[Callback]:
     """In the order in which they are called: what is on the disk is there for all others."""
-    shown: list[Callback] = [] if quiet else [ShowProgress()]
+    shown: list[Callback] = [] if quiet else [ShowProgress(), TellOfEndlessEpisodes()]
     return [JsonLines(), *shown, *(sink(run, config) for sink in sinks), *callbacks]
 
 
-def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback]) -> None:
+def _close_after(task: Task, _: Any, error: BaseException | None, __: Any) -> None:
+    """Release the environments, unless the run goes on with them uncompiled."""
+    if not isinstance(error, CompilerError):
+        task.close()
+
+
+def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback], wish: Wish) -> None:
     """Iterate until the run is done or interrupted; checkpoint on the way and at the end."""
     interval = trainer.config.machine.checkpoint_every
     started, first_step = time.monotonic(), trainer.step
     with ExitStack() as at_the_end:
-        at_the_end.callback(trainer.task.close)
+        at_the_end.push(partial(_close_after, trainer.task))
         for callback in callbacks:
             callback.on_start(run, trainer)
             at_the_end.callback(callback.on_end, run, trainer)
-        with _finish_iteration_on_interrupt() as interrupted:
+        with wish.iterating():
             while not trainer.done:
-                before = trainer.step
+                before, began = trainer.step, time.monotonic()
                 metrics, episodes = trainer.iterate()
                 metrics["seconds"] = round(time.monotonic() - started, 3)
                 for callback in callbacks:
                     callback.on_iteration(trainer, metrics, episodes)
+                wish.longest_iteration = max(wish.longest_iteration, time.monotonic() - began)
                 due = trainer.step // interval > before // interval
-                if due or trainer.done or interrupted.is_set():
-                    run.save_checkpoint(
-                        trainer.step, trainer.state_dict(), trainer.task.artefacts()
-                    )
-                if interrupted.is_set() and not trainer.done:
-                    raise KeyboardInterrupt
+                ending = wish.made
+                if due or trainer.done or ending:
+                    with wish.saving():
+                        run.save_checkpoint(
+                            trainer.step, trainer.state_dict(), trainer.task.artefacts()
+                        )
+                if ending and not trainer.done:
+                    wish.obey()
     seconds = time.monotonic() - started
     stopped = {} if trainer.stop_reason is None else {"stopped": trainer.stop_reason}
     run.finish(
@@ -234,21 +302,3 @@ def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback]) -> 
         }
         | stopped
     )
-
-
-@contextmanager
-def _finish_iteration_on_interrupt() -> Iterator[threading.Event]:
-    """Turn Ctrl-C and SIGTERM into a flag that the loop reads between iterations."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-    previous = {
-        number: signal.signal(number, lambda *_: event.set())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield event
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

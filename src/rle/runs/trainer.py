@@ -22,6 +22,7 @@ from rle.runs.diagnostics import latent_sensitivity
 from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.finiteness import check_iteration, check_step
 from rle.settings import replace
+from rle.tasks.asked import Asked
 from rle.tasks.base import State, Step, Task, random_actions
 from rle.tasks.normalise import NormalisedTask
 from rle.tasks.registry import make_task
@@ -30,6 +31,8 @@ WARM_UP_NUMBERS = 2**25
 """How many numbers a strategy is shown at a time while it warms up."""
 BLOCK = 8
 """Steps that are compiled as one, and stored at once."""
+
+IF_IT_FAILS = "mend it; `rle resume RUN` then goes on from the last checkpoint."
 
 
 class Trainer:
@@ -47,6 +50,7 @@ class Trainer:
             self.device,
             engine_threads=machine.engine_threads,
         )
+        self.asked = Asked(config.task, self.task, IF_IT_FAILS)
         spec = self.task.spec
         if spec.is_image:
             # Recorded in config.json, so that a resumed run computes with the same numbers.
@@ -83,8 +87,10 @@ class Trainer:
         # Images are written one row at a time: stacking some first would copy them once more.
         self._block = 1 if spec.is_image else BLOCK
         self._advance: Callable[[Tensor, Tensor], tuple[Tensor, Rows]] = self._act
+        self._step: Callable[[Tensor], Step] = self.asked.step
         self._choose: Callable[..., tuple[Tensor, Tensor | None, Tensor]] = self._choose_action
         if compile and self.task.traceable:
+            self._step = self.task.step
             self._advance = compiled(self._act)
         elif compile and not spec.is_image:
             self._choose = compiled(self._choose_action)
@@ -116,11 +122,11 @@ class Trainer:
         seed = derive_seed(self.config.seed, "task")
         if self.strategy.warmup_rollouts:
             self._warm_up(seed)
-        self._observation = self.task.reset(seed)
+        self._observation = self.asked.reset(seed)
 
     def _warm_up(self, seed: int) -> None:
         source = generator(self.config.seed, "warm-up")
-        observation = self.task.reset(seed)
+        observation = self.asked.reset(seed)
         spec = self.task.spec
         steps = self.config.learner.rollout_steps
         for rollout in range(self.strategy.warmup_rollouts):
@@ -128,9 +134,10 @@ class Trainer:
             self.task.draw(steps)
             for index in range(steps):
                 action = random_actions(spec.action_space, spec.num_envs, source).to(self.device)
-                step = self.task.step(action)
+                step = self.asked.step(action)
                 made = (rollout * steps + index + 1) * spec.num_envs
-                check_step(self.config.task, step, f"step {made:,} of the warm-up")
+                taken = {"observation": observation, "action": action}
+                check_step(self.config.task, step, made, "the warm-up", taken)
                 seen.append(_real_transitions(observation, action, step))
                 observation = step.observation
                 # A whole rollout of images would not fit the memory as numbers.
@@ -172,6 +179,7 @@ class Trainer:
         """Fill the rollout with T steps of every environment."""
         task, strategy, rollout = self.task, self.strategy, self.rollout
         steps = self.config.learner.rollout_steps
+        self.asked.made = self.step
         noise = self.distribution.draw_noise((steps, task.spec.num_envs), self._policy_generator)
         strategy.begin_rollout(self.network)
         rollout.begin()
@@ -201,7 +209,7 @@ class Trainer:
             latent = self.strategy.latent()
             output, values, chosen = self._choose(observation, latent, row_noise)
             action = self.strategy.action(chosen)
-            step = self.task.step(action)
+            step = self._step(action)
             cut = self.strategy.after_step(step)
             rows.append(
                 Rows(
@@ -250,7 +258,8 @@ class Trainer:
             self.learner.load_state_dict(state["learner"])
             self._observation = state["observation"].to(self.device)
             self._policy_generator = restore_generator(state["policy_generator"])
-            self.task.load_state_dict(state["task"])
+            self.asked.made = self.step
+            self.asked.load_state_dict(state["task"])
             self.episodes.load_state_dict(state["episodes"])
             if self.task.restarted:
                 self.episodes.abandon()

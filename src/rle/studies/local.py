@@ -8,18 +8,19 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from rle.checks import require
 from rle.config import RunConfig
-from rle.errors import UsageError
+from rle.errors import Interrupted, UsageError
 from rle.machine import SHARE, cores
 from rle.naming import folder_within
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
@@ -33,6 +34,10 @@ ATTEMPTS = 2
 """A run whose process died is resumed once; dying twice is no accident."""
 LOG_SUFFIX = "-log.txt"
 POLL_SECONDS = 0.5
+STOP_SECONDS = 120.0
+"""How long an interrupted study waits for its runs to write their checkpoints and end."""
+ORPHAN_SECONDS = 5.0
+"""The same for a run whose study is gone without a word."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ def run_all(
     started = time.monotonic()
     display = study_display(out, {folder: run.total_steps for folder, run in runs.items()}, quiet)
     try:
-        failed = _train_all(runs, out, workers, display.poll)
+        with _ended_in_order():
+            failed = _train_all(runs, out, workers, display.poll)
     finally:
         display.close()
     finished = tuple(folder for folder, run in runs.items() if _is_finished(out / folder, run))
@@ -118,7 +124,8 @@ def _train_all(
                 folder = waiting.pop(0)
                 attempts[folder] += 1
                 process = context.Process(target=_work, args=(runs[folder], out / folder, share))
-                process.start()
+                with _interrupts_ignored():
+                    process.start()
                 active[folder] = process
             multiprocessing.connection.wait(
                 [process.sentinel for process in active.values()], POLL_SECONDS
@@ -133,13 +140,56 @@ def _train_all(
                 else:
                     failed.append(folder)
     except BaseException:
-        # Each training loop takes SIGTERM as a wish: finish the iteration, write a checkpoint, end.
-        for running in active.values():
-            running.terminate()
-        for running in active.values():
-            running.join()
+        _stop(active.values())
         raise
     return tuple(failed)
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let SIGTERM end the study as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise Interrupted(number)
+
+    previous = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Start processes that leave Ctrl-C, which a terminal sends to all of them, to the study."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _stop(workers: Collection[BaseProcess]) -> None:
+    """End the processes of runs; when this returns or raises, there are none."""
+    deadline = time.monotonic() + STOP_SECONDS
+    try:
+        # Each takes SIGTERM as a wish: finish the iteration, write a checkpoint, end.
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join(max(deadline - time.monotonic(), 0.0))
+    finally:
+        # It took too long, or Ctrl-C came once more.
+        for worker in workers:
+            worker.kill()
+        for worker in workers:
+            worker.join()
 
 
 def log_of(run: Path) -> Path:
@@ -147,13 +197,34 @@ def log_of(run: Path) -> Path:
     return run.with_name(run.name + LOG_SUFFIX)
 
 
+def what_failed(result: StudyResult) -> str:
+    """A sentence about the runs of a study that failed: how many, and what the first has to say."""
+    first, *others = result.failed
+    log = log_of(result.path / first)
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        lines = []
+    said = next((line for line in reversed(lines) if line.strip()), "it left no word")
+    more = f", and {len(others)} others, each with a log like it" if others else ""
+    return (
+        f"{first} failed{more} ({log}): {said.removeprefix('rle: ').removesuffix('.')}; start the study "
+        "again to go on."
+    )
+
+
 def _work(config: RunConfig, path: Path, share: int) -> None:
     """One run, in a process of its own, with its share of the cores."""
     _end_with_parent()
     os.environ[SHARE] = str(share)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = log_of(path).open("a", encoding="utf-8")
+    except OSError as error:
+        print(f"rle: {log_of(path)} cannot be written ({error.strerror}).", file=sys.stderr)
+        return
     with (
-        log_of(path).open("a", encoding="utf-8") as log,
+        opened as log,
         contextlib.redirect_stdout(log),
         contextlib.redirect_stderr(log),
     ):
@@ -164,6 +235,9 @@ def _work(config: RunConfig, path: Path, share: int) -> None:
                 train_config(config, path)
         except KeyboardInterrupt:
             return
+        except UsageError as error:
+            print(f"rle: {error}", file=log)
+            return
         except Exception:
             traceback.print_exc()
             return
@@ -171,13 +245,15 @@ def _work(config: RunConfig, path: Path, share: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Checkpoint and end this process when the study's own is gone."""
+    """Checkpoint and end this process when the study's own is gone, or end it without."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
     def watch() -> None:
         multiprocessing.connection.wait([parent.sentinel])
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(ORPHAN_SECONDS)
+        os._exit(128 + signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
 

@@ -151,6 +151,18 @@ class Step(NamedTuple):
     """bool `[N]`: where a reported episode ended, if that is not terminated | truncated."""
 
 
+class MisbehaviourError(Exception):
+    """What an environment did that none may, as the rest of a sentence about it."""
+
+
+def check_shape(what: str, values: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise `MisbehaviourError` unless `what` environments gave has the shape that is due."""
+    if values.shape != shape:
+        raise MisbehaviourError(
+            f"gave {what} of the shape {tuple(values.shape)} where {tuple(shape)} is due"
+        )
+
+
 Picture = npt.NDArray[np.uint8]
 """`[height, width, 3]`."""
 
@@ -198,6 +210,10 @@ class Task(ABC):
     def artefacts(self) -> dict[str, Tensor]:
         """Tensors of the suite's own that belong in the run directory (visitation counts)."""
         return {}
+
+    def busy(self) -> int | None:
+        """Which environment is called right now, or failed in the last call; None: nobody knows."""
+        return None
 
     def picture(self) -> Picture:
         """What the first environment looks like now; only of tasks that were made with `pictures`."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rle.core.running_mean_std import RunningMeanStd
-from rle.tasks.base import Picture, State, Step, Task
+from rle.tasks.base import Picture, State, Step, Task, check_shape
 
 EPSILON = 1e-8
 
@@ -64,19 +64,25 @@ class NormalisedTask(Task):
         self.shown = task
         """The task whose observations are normalised."""
         self.as_is = task.as_is
+        self._shape = (task.spec.num_envs, *task.spec.observation_shape)
         self.normaliser = ObservationNormaliser(
             task.spec.observation_shape, clip, device, task.as_is
         )
         self._take_in: Callable[..., tuple[Tensor, Tensor]] = self._learn_and_show
 
     def reset(self, seed: int) -> Tensor:
-        return self.normaliser.show(self.shown.reset(seed))
+        observation = self.shown.reset(seed)
+        check_shape("observations", observation, self._shape)
+        return self.normaliser.show(observation)
 
     def draw(self, steps: int) -> None:
         self.shown.draw(steps)
 
     def step(self, action: Tensor) -> Step:
         step = self.shown.step(action)
+        # Others would be stretched to it, and nobody would notice.
+        check_shape("observations", step.next_observation, self._shape)
+        check_shape("observations", step.observation, self._shape)
         same = step.observation is step.next_observation
         next_observation, observation = self._take_in(
             step.next_observation, None if same else step.observation, step.real
@@ -99,6 +105,9 @@ class NormalisedTask(Task):
 
     def artefacts(self) -> dict[str, Tensor]:
         return self.shown.artefacts()
+
+    def busy(self) -> int | None:
+        return self.shown.busy()
 
     def picture(self) -> Picture:
         return self.shown.picture()

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from rle.checks import require
 from rle.config import EnvironmentConfig
+from rle.tasks.asked import Asked
 from rle.tasks.base import Picture, Step
 from rle.tasks.registry import make_task
 
@@ -48,7 +49,8 @@ class FilmedTask(Filmed):
     def __init__(self, name: str, config: EnvironmentConfig) -> None:
         # Observations as they are: the agent knows how it sees them.
         single = dataclasses.replace(config, num_envs=1, normalise_observations=False)
-        self._task = make_task(name, single, torch.device("cpu"), engine_threads=1, pictures=True)
+        task = make_task(name, single, torch.device("cpu"), engine_threads=1, pictures=True)
+        self._task = Asked(name, task)
         require(
             self._task.spec.num_envs == 1,
             f"{name} has {self._task.spec.num_envs} environments whatever is asked for, and a film "

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from rle.tasks.base import State
+from rle.tasks.gym.noted import Noted
 
 
-class Rewindable(gymnasium.Wrapper[Any, Any, Any, Any]):
+class Rewindable(Noted):
     """An environment that can be saved as the way to its present: a random state and actions.
 
     Gymnasium has no way to copy an environment's state into a file. Playing the episode again from
@@ -38,12 +39,12 @@ class Rewindable(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._generator_before = None if seed is not None else self._generator_state()
         self._actions = []
         self.ended = False
-        self._observation, info = self.env.reset(seed=seed, options=options)
+        self._observation, info = super().reset(seed=seed, options=options)
         return self._observation, info
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         self._actions.append(action)
-        outcome = self.env.step(action)
+        outcome = super().step(action)
         self._observation = outcome[0]
         self.ended = bool(outcome[2] or outcome[3])
         return outcome

@@ -114,8 +114,10 @@ class ShowingImages(Showing):
 
 
 def _floats(values: Any) -> Tensor:
-    # A copy in any case: the vector environment writes over its arrays.
-    return torch.from_numpy(np.array(values, dtype=np.float32))
+    # A copy in any case: the vector environment writes over its arrays. What is too large is infinite
+    # from here on, and ends the run: no need to warn of it.
+    with np.errstate(over="ignore"):
+        return torch.from_numpy(np.array(values, dtype=np.float32))
 
 
 def _bytes(values: Any) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from torch import Tensor
 
 from rle.checks import require
@@ -17,6 +17,7 @@ from rle.config import EnvironmentConfig
 from rle.errors import UsageError
 from rle.randomness import derive_seed
 from rle.tasks.base import Picture, State, Step, Task, TaskSpec, playable
+from rle.tasks.gym.noted import Noted
 from rle.tasks.gym.parts import parts_of, tell_of_losses, view_of
 from rle.tasks.gym.showing import Showing, ShowingImages, ShowingVectors
 from rle.tasks.spaces import action_space_of, fit_as_it_is
@@ -44,6 +45,9 @@ class VectorTask(Task):
         self._name = name
         self._device = torch.device(device)
         self._vector = vector
+        if isinstance(vector, SyncVectorEnv):
+            # Whoever made it gets all it had from the wrappers, and we know whose turn it is.
+            vector.envs = [env if isinstance(env, Noted) else Noted(env) for env in vector.envs]
         parts = parts_of(name, vector.single_observation_space)
         tell_of_losses(name, parts)
         view = view_of(name, parts.space, config) if parts.is_image else None
@@ -125,7 +129,9 @@ class VectorTask(Task):
         }
 
     def _float(self, values: npt.NDArray[Any]) -> Tensor:
-        return torch.from_numpy(np.array(values, dtype=np.float32)).to(self._device)
+        # What is too large is infinite from here on, and ends the run: no need to warn of it.
+        with np.errstate(over="ignore"):
+            return torch.from_numpy(np.array(values, dtype=np.float32)).to(self._device)
 
     def _bool(self, values: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.array(values, dtype=np.bool_)).to(self._device)
@@ -146,6 +152,10 @@ class VectorTask(Task):
             "new episodes; the agent goes on exactly where it stopped.",
             stacklevel=2,
         )
+
+    def busy(self) -> int | None:
+        noted = enumerate(getattr(self._vector, "envs", ()))
+        return next((i for i, env in noted if isinstance(env, Noted) and env.busy), None)
 
     def picture(self) -> Picture:
         pictures: Any = self._vector.render()
