@@ -12,7 +12,7 @@ from pathlib import Path
 # A verb imports what it needs when it needs it: PyTorch alone takes longer than most answers.
 import rle
 from rle.arguments import Parser, named, whole_number, with_settings
-from rle.checks import nearest
+from rle.checks import nearest, require
 from rle.checkup.check import STEPS, check_name, is_run
 from rle.checkup.show import shown
 from rle.errors import UsageError
@@ -26,6 +26,8 @@ from rle.settings import changed
 from rle.studies.catalogue import find_study
 from rle.tasks.registry import check_task_name
 from rle.terminal import RED, YELLOW, Entry, Section, page, styled
+
+_TRUST = "run code that the run names and that is not part of this package; once said, remembered"
 
 
 def _train(arguments: Sequence[str]) -> None:
@@ -58,6 +60,9 @@ def _train(arguments: Sequence[str]) -> None:
         help="begin with the agent of another run, as it stood at a checkpoint (default: its latest): "
         "networks, what its strategy has learned, statistics of observations; all else starts fresh",
     )
+    parser.add_argument(
+        "--trust", action="store_true", help=f"{_TRUST}; of the run that --init-from names"
+    )
     show_help = any(argument in ("-h", "--help") for argument in arguments)
     known, rest = parser.parse_known_args([a for a in arguments if a not in ("-h", "--help")])
     if known.task is None:
@@ -75,9 +80,15 @@ def _train(arguments: Sequence[str]) -> None:
         print_settings(parser, default)
         return
     config = with_settings(default, rest)
+    require(
+        known.init_from is not None or not known.trust,
+        "--trust is of the run that --init-from names: leave it out.",
+    )
     if known.init_from is not None:
         find_origin(known.init_from)  # says what is wrong before PyTorch is imported
-    run = rle.train_config(config, known.out, given=named(rest), init_from=known.init_from)
+    run = rle.train_config(
+        config, known.out, given=named(rest), init_from=known.init_from, trust=known.trust
+    )
     print(f"finished: {run.path}")
 
 
@@ -92,9 +103,10 @@ def _resume(arguments: Sequence[str]) -> None:
         help="go on to so many steps, finished or not; what then differs from a run that was so long "
         "from the start is said",
     )
+    parser.add_argument("--trust", action="store_true", help=_TRUST)
     known = parser.parse_args(arguments)
     found = RunDirectory.open(known.run)
-    run = rle.resume(found.path, total_steps=known.total_steps)
+    run = rle.resume(found.path, total_steps=known.total_steps, trust=known.trust)
     print(f"finished: {run.path}")
 
 
@@ -112,13 +124,19 @@ def _eval(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--clips", type=int, default=4, help="videos, each under another z")
     parser.add_argument("--seconds", type=float, default=30.0, help="of play, per video at most")
+    parser.add_argument("--trust", action="store_true", help=_TRUST)
     known = parser.parse_args(arguments)
     RunDirectory.open(known.run)  # says what is wrong before PyTorch is imported
     if known.video is not None:
         _film(known)
         return
     result = rle.eval(
-        known.run, known.episodes, step=known.step, greedy=known.greedy, seed=known.seed
+        known.run,
+        known.episodes,
+        step=known.step,
+        greedy=known.greedy,
+        seed=known.seed,
+        trust=known.trust,
     )
     print(
         f"mean score {result.mean:.3f} over {len(result.scores)} episodes "
@@ -139,6 +157,7 @@ def _film(known: argparse.Namespace) -> None:
         greedy=known.greedy,
         seed=known.seed,
         overwrite=known.overwrite,
+        trust=known.trust,
     )
     for clip in films:
         print(f"{clip.path}: score {score_text(clip.score)}")

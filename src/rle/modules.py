@@ -8,7 +8,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -98,7 +98,11 @@ def path_of(function: Callable[..., Any]) -> str | None:
 def installed(group: str) -> dict[str, EntryPoint]:
     """What installed packages bring along, by name: their entry points of a group, not yet loaded."""
     groups = [old for old, new in RENAMED_GROUPS.items() if new == group] + [group]
-    return {entry.name: entry for each in groups for entry in entry_points(group=each)}
+    # The working folder may hold what somebody else wrote: nothing in it is installed.
+    places = [place for place in sys.path if Path(place).resolve() != Path.cwd()]
+    found = [entry for each in distributions(path=places) for entry in each.entry_points]
+    # What comes first on the path counts, as it does for modules.
+    return {entry.name: entry for name in groups for entry in found[::-1] if entry.group == name}
 
 
 def load_installed(group: str, name: str, kind: type[Kind]) -> Kind:

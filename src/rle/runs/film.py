@@ -14,9 +14,10 @@ from rle.checks import require
 from rle.explore.mixture import latent_strategy
 from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
-from rle.runs.directory import make_folder
+from rle.runs.directory import RunDirectory, make_folder
 from rle.runs.evaluate import use_threads
 from rle.runs.loading import load
+from rle.runs.trust import require_trust_to_play
 from rle.tasks.base import Picture
 from rle.tasks.film import Filmed, filmed
 
@@ -40,15 +41,19 @@ def film(
     greedy: bool = False,
     seed: int = 0,
     overwrite: bool = False,
+    trust: bool = False,
 ) -> list[Film]:
     """Write `clips` videos of a run's agent into `out`, each under another z, and return them.
 
     A clip ends with the game, or after `seconds` of play. Agents without z play under other random
-    numbers in each clip. Files that are there are not replaced, unless `overwrite` says so.
+    numbers in each clip. Files that are there are not replaced, unless `overwrite` says so. `trust` runs
+    code of others that the run names; said once, it is remembered.
     """
     require(clips > 0, f"clips is {clips}: give a number above 0.")
     require(seconds > 0, f"seconds is {seconds}: give a number above 0.")
-    agent = load(path, step)
+    run = RunDirectory.open(path)
+    require_trust_to_play(run, trust)
+    agent = load(run, step)
     use_threads(agent)
     folder = Path(out)
     kind = "z" if agent.latent_dimension else "clip"

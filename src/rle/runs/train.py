@@ -28,6 +28,7 @@ from rle.runs.progress import ShowProgress
 from rle.runs.sinks import SinkFactory, find_sink
 from rle.runs.sinks.jsonl import JsonLines
 from rle.runs.trainer import Trainer
+from rle.runs.trust import remember, require_trust_to_play
 from rle.settings import replace
 from rle.tasks.handed_over import is_found_by_name, name_of, size_of
 from rle.tasks.registry import check_task_name
@@ -44,6 +45,7 @@ def train(
     quiet: bool = False,
     callbacks: Sequence[Callback] = (),
     init_from: Path | str | None = None,
+    trust: bool = False,
     **settings: Any,
 ) -> RunDirectory:
     """Train an agent and return its run directory.
@@ -58,6 +60,7 @@ def train(
             `resume` again. Sinks (`sinks=("tensorboard", "my_module:MySink")`) are.
         init_from: `RUN[@STEP]`, another run whose agent this one begins with, as it stood at a
             checkpoint: its networks, what its strategy has learned, its statistics of observations.
+        trust: run the code that the run of `init_from` names, if that is not part of this package.
         settings: any setting by name; `__` stands for the dot (`rle__dimension=8`). One that would do
             nothing in this run is refused.
 
@@ -85,6 +88,7 @@ def train(
         env=task,
         callbacks=callbacks,
         init_from=init_from,
+        trust=trust,
     )
 
 
@@ -101,11 +105,13 @@ def train_config(
     env: Any = None,
     callbacks: Sequence[Callback] = (),
     init_from: Path | str | None = None,
+    trust: bool = False,
 ) -> RunDirectory:
     """Train what a complete configuration describes, on `env` if the task has no name of its own.
 
     Settings that differ from its preset, or were `given` by name, are refused where they do nothing.
-    `init_from` is `RUN[@STEP]`, another run whose agent this one begins with.
+    `init_from` is `RUN[@STEP]`, another run whose agent this one begins with; `trust` runs code that it
+    names.
     """
     origin = None if init_from is None else find_origin(init_from)
     # Decided once and recorded, so that a resumed run computes with the same kernels.
@@ -118,7 +124,8 @@ def train_config(
     if origin is None:
         run = RunDirectory.create(path, config)
     else:
-        run = _create_from(origin, path, trainer, quiet)
+        run = _create_from(origin, path, trainer, quiet, trust)
+    remember(run, config)
     with run.locked():
         _keep_spec(run, trainer)
         trainer.start()
@@ -126,10 +133,12 @@ def train_config(
     return run
 
 
-def _create_from(origin: Origin, path: Path, trainer: Trainer, quiet: bool) -> RunDirectory:
+def _create_from(
+    origin: Origin, path: Path, trainer: Trainer, quiet: bool, trust: bool
+) -> RunDirectory:
     """A run that begins with another's agent; from here on it does not need the other any more."""
     agent = trainer.agent
-    source = load(origin.run, origin.step, trainer.config.machine.device)
+    source = load(origin.run, origin.step, trainer.config.machine.device, trust=trust)
     inherited = inherit(agent, source, str(origin))
     record = origin.record() | inherited._asdict()
     run = RunDirectory.create(path, trainer.config, record, agent.state_dict())
@@ -144,6 +153,7 @@ def resume(
     callbacks: Sequence[Callback] = (),
     *,
     total_steps: int | None = None,
+    trust: bool = False,
 ) -> RunDirectory:
     """Go on with an interrupted run from its latest checkpoint, bit for bit.
 
@@ -153,6 +163,8 @@ def resume(
         callbacks: those of `train`, which are not recorded; the run's sinks go on by themselves.
         total_steps: lets the run, finished or not, go on to another number of steps. What is then not
             as in a run that was this long from the start is said, and kept in `changes.json`.
+        trust: run the code that the run names, if it names some that is not part of this package. Said
+            once, it is remembered; runs that were trained here are trusted.
 
     """
     run = RunDirectory.open(path)
@@ -160,6 +172,7 @@ def resume(
         return run
     with run.locked():
         config = run.config() if total_steps is None else with_total_steps(run, total_steps)
+        require_trust_to_play(run, trust, env)
         sinks = [find_sink(name) for name in config.machine.sinks]
         trainer = trainer_of(config, env)
         if run.checkpoint_steps():

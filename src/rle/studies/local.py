@@ -25,6 +25,7 @@ from rle.naming import folder_within
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.going_on import was_to_make
 from rle.runs.train import resume, train_config
+from rle.runs.trust import code_of_run
 from rle.studies.catalogue import find_study
 from rle.studies.definitions import Study
 from rle.studies.progress import study_display
@@ -159,7 +160,9 @@ def _work(config: RunConfig, path: Path, share: int) -> None:
     ):
         try:
             if (path / CONFIG).exists():
-                resume(path)
+                # What the study itself names, its user has chosen; a run that names more is asked about.
+                found = RunDirectory.open(path).config()
+                resume(path, trust=set(code_of_run(found)) <= set(code_of_run(config)))
             else:
                 train_config(config, path)
         except KeyboardInterrupt:

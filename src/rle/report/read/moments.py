@@ -18,9 +18,16 @@ of 2.5 M steps."""
 TOLERANCE = 0.1
 """A checkpoint within 10 % of the steps asked for will do."""
 
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What files raise that hold something else than they should."""
+
 Moment = float | None
 """A share of training; None: the last that was recorded."""
 Result = TypeVar("Result")
+
+
+class NeedsCodeError(UsageError):
+    """Cannot be shown without code that a run names, which a report does not run."""
 
 
 @dataclass
@@ -28,7 +35,7 @@ class Problems:
     """What could not be drawn or measured, and why."""
 
     found: list[tuple[str, str, str]] = field(default_factory=list)
-    """Run, what is missing, reason."""
+    """Run, what is missing, why."""
 
     def sentences(self) -> list[str]:
         """One sentence for every reason: many runs may share it."""
@@ -38,8 +45,8 @@ class Problems:
             missing = dict.fromkeys(what for _, what, why in self.found if why == reason)
             more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
             sentences.append(
-                f"No {', no '.join(missing)} of {', '.join(runs[:3])}{more}, because the files "
-                f"could not be read: {reason.rstrip('.')}."
+                f"No {', no '.join(missing)} of {', '.join(runs[:3])}{more}, because "
+                f"{reason.rstrip('.')}."
             )
         return sentences
 
@@ -116,6 +123,8 @@ def attempt(
     """One unreadable checkpoint must not cost the reader the whole report."""
     try:
         return action()
-    except (UsageError, KeyError, RuntimeError, TypeError, ValueError, OSError) as error:
+    except NeedsCodeError as error:
         problems.found.append((run.name, what, str(error)))
-        return None
+    except (*UNREADABLE, RuntimeError, MemoryError) as error:
+        problems.found.append((run.name, what, f"the files could not be read: {error}"))
+    return None
