@@ -32,8 +32,8 @@ def load_for_pictures(run: RunRecord, step: int | None) -> Agent:
     """The agent of a run at a checkpoint (the latest if None), to be watched.
 
     Raises:
-        NeedsCodeError: it is built by code that the run names. Somebody who only looks at runs has not asked
-            for that to be run, whether they have trusted it elsewhere or not.
+        NeedsCodeError: it is built by code that the run names. Somebody who only looks at runs has not
+            asked for that to be run, whether they have trusted it elsewhere or not.
 
     """
     code = code_of_agent(run.directory.config())
