@@ -20,6 +20,7 @@ from rle.checks import (
     require_layers,
     require_not_negative,
     require_positive,
+    require_seed,
 )
 from rle.modules import DISTRIBUTION_GROUP, installed, path_of
 from rle.values import Keywords
@@ -402,7 +403,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         require_choice("preset", self.preset, ("paper", "released", "desktop"))
         require_positive("total-steps", self.total_steps)
-        require_not_negative("seed", self.seed)
+        require_seed("seed", self.seed)
         batch = self.batch_size
         require(
             batch % self.learner.minibatches == 0,
