@@ -28,7 +28,7 @@ def load(
 
     Args:
         path: the run directory.
-        step: of one of its checkpoints; None: the latest.
+        step: of one of its checkpoints; None: the latest that is good.
         device: a PyTorch device, or auto; None: the one it was trained on.
 
     """
@@ -41,9 +41,11 @@ def load(
         clip = config.environment.observation_clip
         normaliser = ObservationNormaliser(spec.observation_shape, clip, place, as_is)
     agent = Agent(config, spec, place, normaliser)
-    step = run.latest_checkpoint() if step is None else step
-    agent.load_state_dict(run.load_checkpoint(step, _BRANCHES))
-    agent.trained_steps = step
+    if step is None:
+        agent.trained_steps, state = run.load_latest(_BRANCHES)
+    else:
+        agent.trained_steps, state = step, run.load_checkpoint(step, _BRANCHES)
+    agent.load_state_dict(state)
     return agent
 
 
