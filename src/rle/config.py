@@ -62,6 +62,10 @@ class MachineConfig:
     """Transitions computed at a time, so that they fit the cache; the minibatch keeps its meaning."""
     checkpoint_every: int = 500_000
     """Steps between checkpoints."""
+    checkpoint_minutes: float = 10.0
+    """Minutes after which there is one more, until the next takes its place; 0: by steps alone."""
+    keep_checkpoints: int = 0
+    """So many of the last checkpoints stay, and the one with the best score; 0: all at such steps."""
     sinks: tuple[str, ...] = ()
     """Where metrics go besides the run directory: tensorboard, wandb, trackio (extras of these names),
     or `module:name` of your own."""
@@ -74,6 +78,8 @@ class MachineConfig:
         if self.micro_batch is not None:
             require_positive("micro-batch", self.micro_batch)
         require_positive("checkpoint-every", self.checkpoint_every)
+        require_not_negative("checkpoint-minutes", self.checkpoint_minutes)
+        require_not_negative("keep-checkpoints", self.keep_checkpoints)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def load(
 
     Args:
         path: the run directory.
-        step: of one of its checkpoints; None: the latest.
+        step: of one of its checkpoints; None: the latest that is good.
         device: a PyTorch device, or auto; None: the one it was trained on.
         trust: run the code that the run names, if it names some that is not part of this package. Said
             once, it is remembered; runs that were trained here are trusted.
@@ -51,9 +51,11 @@ def load(
         clip = config.environment.observation_clip
         normaliser = ObservationNormaliser(spec.observation_shape, clip, place, as_is)
     agent = Agent(config, spec, place, normaliser)
-    step = run.latest_checkpoint() if step is None else step
-    agent.load_state_dict(run.load_checkpoint(step, _BRANCHES))
-    agent.trained_steps = step
+    if step is None:
+        agent.trained_steps, state = run.load_latest(_BRANCHES)
+    else:
+        agent.trained_steps, state = step, run.load_checkpoint(step, _BRANCHES)
+    agent.load_state_dict(state)
     return agent
 
 

@@ -23,8 +23,10 @@ from rle.runs.going_on import keep_change, with_total_steps
 from rle.runs.handed_over import trainer_of
 from rle.runs.inheritance import inherit
 from rle.runs.loading import load
+from rle.runs.mending import initial_state, mend, state_to_go_on_from
 from rle.runs.origin import Origin, find_origin
 from rle.runs.progress import ShowProgress
+from rle.runs.saving import Saving
 from rle.runs.sinks import SinkFactory, find_sink
 from rle.runs.sinks.jsonl import JsonLines
 from rle.runs.trainer import Trainer
@@ -155,7 +157,10 @@ def resume(
     total_steps: int | None = None,
     trust: bool = False,
 ) -> RunDirectory:
-    """Go on with an interrupted run from its latest checkpoint, bit for bit.
+    """Go on with an interrupted run from its latest good checkpoint, bit for bit.
+
+    What is wrong with its files is said, and kept in `incidents.json`. Without any good checkpoint it
+    starts again from its beginning.
 
     Args:
         path: the run directory.
@@ -175,17 +180,19 @@ def resume(
         require_trust_to_play(run, trust, env)
         sinks = [find_sink(name) for name in config.machine.sinks]
         trainer = trainer_of(config, env)
-        if run.checkpoint_steps():
-            trainer.load_state_dict(run.load_checkpoint())
+        state, problems = state_to_go_on_from(run)
+        initial = initial_state(run, needed=state is None)
+        if state is not None:
+            trainer.load_state_dict(state)
         else:
-            initial = run.load_initial()
             if initial is not None:
                 trainer.agent.load_state_dict(initial)
             trainer.start()
+        # Only now: what cannot go on is left as it was.
+        mend(run, trainer.iteration, trainer.step, problems)
+        run.keep_meta(config, initial)
         if total_steps is not None:
-            # Only now: what cannot go on is left as it was.
             _say(keep_change(run, trainer), quiet)
-        run.truncate_logs(trainer.iteration, trainer.step)
         _keep_spec(run, trainer)
         _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet))
     return run
@@ -208,18 +215,19 @@ def _all_callbacks(
     callbacks: Sequence[Callback],
     quiet: bool,
 ) -> list[Callback]:
-    """In the order in which they are called: what is on the disk is there for all others."""
+    """In the order in which they are called, after the run's own log."""
     shown: list[Callback] = [] if quiet else [ShowProgress()]
-    return [JsonLines(), *shown, *(sink(run, config) for sink in sinks), *callbacks]
+    return [*shown, *(sink(run, config) for sink in sinks), *callbacks]
 
 
 def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback]) -> None:
     """Iterate until the run is done or interrupted; checkpoint on the way and at the end."""
-    interval = trainer.config.machine.checkpoint_every
+    log = JsonLines()  # First: what is on the disk is there for all others.
+    saving = Saving(run, trainer, log)
     started, first_step = time.monotonic(), trainer.step
     with ExitStack() as at_the_end:
         at_the_end.callback(trainer.task.close)
-        for callback in callbacks:
+        for callback in (log, *callbacks):
             callback.on_start(run, trainer)
             at_the_end.callback(callback.on_end, run, trainer)
         with _finish_iteration_on_interrupt() as interrupted:
@@ -227,22 +235,18 @@ def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback]) -> 
                 before = trainer.step
                 metrics, episodes = trainer.iterate()
                 metrics["seconds"] = round(time.monotonic() - started, 3)
-                for callback in callbacks:
+                for callback in (log, *callbacks):
                     callback.on_iteration(trainer, metrics, episodes)
-                due = trainer.step // interval > before // interval
-                if due or trainer.done or interrupted.is_set():
-                    run.save_checkpoint(
-                        trainer.step, trainer.state_dict(), trainer.task.artefacts()
-                    )
+                saving.after_iteration(before, metrics, interrupted.is_set())
                 if interrupted.is_set() and not trainer.done:
                     raise KeyboardInterrupt
-    seconds = time.monotonic() - started
+    seconds, made = time.monotonic() - started, trainer.step - first_step
     stopped = {} if trainer.stop_reason is None else {"stopped": trainer.stop_reason}
     run.finish(
         {
             "step": trainer.step,
             "seconds": round(seconds, 3),
-            "steps_per_second": round((trainer.step - first_step) / max(seconds, 1e-9), 1),
+            "steps_per_second": round(made / max(seconds, 1e-9), 1) if made else None,
             "measures": trainer.task.measures(),
         }
         | stopped

@@ -112,7 +112,7 @@ def cells_of(seen: FloatArray, television: tuple[int, int]) -> IntArray:
 
 def reward_values(run: RunRecord, number: int) -> FloatArray | None:
     """F(s, z) `[number, 51, 51]` of several z over all cells; None for agents without z."""
-    agent = load_for_pictures(run, None)
+    agent = load_for_pictures(run, run.checkpoints[-1])
     strategy = latent_strategy(agent.strategy)
     if strategy is None:
         return None

@@ -87,12 +87,12 @@ class Recorded:
 
 def checkpoints_of(run: RunRecord) -> Recorded:
     """Where the agent of a run can be loaded."""
-    return Recorded(tuple(run.directory.checkpoint_steps()), planned_steps(run.settings))
+    return Recorded(run.checkpoints, planned_steps(run.settings))
 
 
 def artefacts_of(run: RunRecord) -> Recorded:
     """Where a run counted its visits."""
-    return Recorded(tuple(run.directory.artefact_steps()), planned_steps(run.settings))
+    return Recorded(run.artefacts, planned_steps(run.settings))
 
 
 def moments_of(recorded: Sequence[Recorded], shares: Sequence[float]) -> list[Moment]:
