@@ -74,7 +74,7 @@ def require_not_negative(label: str, value: float) -> None:
 
 
 def require_seed(label: str, value: int) -> None:
-    """Raise `UsageError` unless `value` is a whole number of 128 bits, as generators of seeds give it."""
+    """Raise `UsageError` unless `value` is a whole number of up to 128 bits."""
     require(
         0 <= value < 2**128, f"{label} is {short(value)}: give 0 or a number of up to 38 digits."
     )

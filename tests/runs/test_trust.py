@@ -89,8 +89,15 @@ def received(harmless: Path, place: Path, changes: dict[str, Any]) -> Path:
         for section in sections:
             part = part[section]
         part[key] = value
-    (place / "config.json").write_text(json.dumps(config))
+    write_config(place, config)
     return place
+
+
+def write_config(run: Path, config: dict[str, Any]) -> None:
+    """As a version wrote it that did not keep its digest."""
+    config.pop("schema", None)
+    (run / "manifest.json").unlink(missing_ok=True)
+    (run / "config.json").write_text(json.dumps(config))
 
 
 def was_imported() -> bool:
@@ -257,7 +264,7 @@ def test_a_study_trusts_what_it_declares_and_nothing_else(monkeypatch: pytest.Mo
     (run / "finished.json").unlink()
     config = json.loads((run / "config.json").read_text())
     config["machine"]["sinks"] = ["theirs:Sink"]
-    (run / "config.json").write_text(json.dumps(config))
+    write_config(run, config)
     Path("imported").unlink()
     assert again() == ("fourroom/rle/seed-0",)
     assert "theirs:Sink" in run.with_name("seed-0-log.txt").read_text()

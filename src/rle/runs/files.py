@@ -95,7 +95,7 @@ def write_json(path: Path, value: Any, keep_old: bool = False) -> None:
     """
     data = to_json(value)
     stage(path, data)
-    if keep_old and path.exists() and path.read_bytes() != data:
+    if keep_old and path.exists() and not (path.is_file() and path.read_bytes() == data):
         path.rename(free_name(path))
     settle(path)
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from rle.errors import UsageError
 from rle.report.read.methods import Method
-from rle.report.read.records import RunRecord
+from rle.report.read.records import UNREADABLE, RunRecord
 from rle.report.read.settings import planned_steps
 from rle.report.read.words import steps_text
 
@@ -17,9 +17,6 @@ MOMENTS = (0.2, 0.6)
 of 2.5 M steps."""
 TOLERANCE = 0.1
 """A checkpoint within 10 % of the steps asked for will do."""
-
-UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
-"""What files raise that hold something else than they should."""
 
 Moment = float | None
 """A share of training; None: the last that was recorded."""

@@ -17,16 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rle.checks import require
+from rle.checks import LARGEST, require
 from rle.errors import UsageError
 from rle.renamed import present_metrics
-from rle.report.read.settings import INIT_FROM, Settings, planned_steps, read_settings
+from rle.report.read.settings import Settings, origin_of, planned_steps, read_settings
 from rle.report.read.words import GOAL_TASK, is_fourroom, steps_text
 from rle.runs.directory import CONFIG, EPISODES, METRICS, RunDirectory, require_folder
 from rle.runs.episodes import WINDOW
 from rle.runs.files import DamagedFileError, read_whole, reading
 from rle.runs.logs import parse_line
 
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What is raised by files that hold something else than they should."""
 FloatArray = npt.NDArray[np.float64]
 Curve = tuple[FloatArray, FloatArray]
 """Steps and values."""
@@ -116,7 +118,7 @@ def read_run(path: Path, name: str) -> RunRecord:
         return _read_run(directory, name)
     except UsageError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (*UNREADABLE, RecursionError) as error:
         raise UsageError(f"{path} is damaged ({error!r}).") from error
 
 
@@ -135,8 +137,9 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
     if is_fourroom(task):  # Of others, nothing in these files is shown.
         checkpoints = _good_ones(directory.check_checkpoint, checkpoints, "checkpoint", notes)
         artefacts = _good_ones(directory.check_artefacts, artefacts, "visit counts", notes)
-    if INIT_FROM in meta:
-        notes.append(f"began with the agent of {meta[INIT_FROM]['run']}@{meta[INIT_FROM]['step']}.")
+    origin = origin_of(meta)
+    if origin is not None:
+        notes.append(f"began with the agent of {origin['run']}@{origin['step']}.")
     if finished is None:
         notes.append(f"not finished: {steps_text(step)} of {steps_text(total)} steps so far.")
     return RunRecord(
@@ -161,7 +164,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
 
 def _number(values: dict[str, Any] | None, key: str) -> float | None:
     found = (values or {}).get(key)
-    return float(found) if isinstance(found, int | float) else None
+    return float(found) if isinstance(found, int | float) and abs(found) <= LARGEST else None
 
 
 def _good_ones(
