@@ -15,7 +15,7 @@ from rle.runs.files import (
     ASIDE,
     DamagedFileError,
     reading,
-    require_own_folder,
+    require_no_link,
     settle,
     stage,
 )
@@ -113,7 +113,7 @@ class Checkpoints:
                 self.file(doomed, folder).unlink(missing_ok=True)
 
     def _make(self, folder: str) -> None:
-        require_own_folder(self.path / folder)
+        require_no_link(self.path / folder)
         (self.path / folder).mkdir(exist_ok=True)
 
     def _is_gone(self, name: str) -> bool:
@@ -184,7 +184,6 @@ class Checkpoints:
     def drop_after(self, step: int) -> None:
         """Remove what was saved after `step`: it will be saved again."""
         for folder in (CHECKPOINTS, ARTEFACTS):
-            require_own_folder(self.path / folder)
             for later in self.steps(folder):
                 if later > step:
                     self.file(later, folder).unlink()
