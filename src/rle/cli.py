@@ -234,10 +234,14 @@ def _report(arguments: Sequence[str]) -> None:
 
 
 def _list(arguments: Sequence[str]) -> None:
-    """What there is: rle list tasks | strategies | studies"""
+    """What there is: rle list tasks | strategies | studies | runs [DIR]"""
     parser = _parser("list", "List what there is.")
-    parser.add_argument("what", help="tasks, strategies or studies")
-    lines = rle.list(parser.parse_args(arguments).what)
+    parser.add_argument("what", help="tasks, strategies, studies or runs")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="where the runs are (default: runs); of runs only"
+    )
+    known = parser.parse_args(arguments)
+    lines = rle.list(known.what, known.folder)
     width = max(map(len, lines))
     for name, line in lines.items():
         print(f"{name:{width}}  {line}")

@@ -180,7 +180,7 @@ class _Line:
         if action.dest in ("tasks", "methods"):
             return self._parts_of_study(action.dest)
         if action.dest == "what":
-            return dict.fromkeys(("tasks", "strategies", "studies"), "")
+            return dict.fromkeys(("tasks", "strategies", "studies", "runs"), "")
         return {}
 
     def _presets(self) -> Candidates:

@@ -56,11 +56,13 @@ def only_sentences() -> Iterator[None]:
     """Whatever happens is a `UsageError` of one line, or nothing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        said = ""
         try:
             yield
         except UsageError as error:
-            assert "\n" not in str(error)
-            assert len(str(error)) < 1000
+            said = str(error)
+    assert "\n" not in said
+    assert len(said) < 1000
 
 
 def places(values: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -89,15 +91,13 @@ def each_wrong(values: Any) -> Iterator[Any]:
 
 def test_configurations(run: Path) -> None:
     config = json.loads((run / "config.json").read_text())
-    refused = 0
-    for wrong in each_wrong(config):
-        if isinstance(wrong, dict):
-            try:
-                from_dict(wrong)
-            except UsageError as error:
-                refused += 1
-                assert "\n" not in str(error)
-    assert refused > 1000
+    taken = 0
+    wrongs = [wrong for wrong in each_wrong(config) if isinstance(wrong, dict)]
+    for wrong in wrongs:
+        with only_sentences():
+            from_dict(wrong)
+            taken += 1
+    assert 0 < taken < len(wrongs) / 4
 
 
 @pytest.mark.parametrize(

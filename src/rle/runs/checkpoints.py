@@ -15,7 +15,7 @@ from rle.runs.files import (
     ASIDE,
     DamagedFileError,
     reading,
-    require_own_folder,
+    require_no_link,
     settle,
     stage,
 )
@@ -113,8 +113,13 @@ class Checkpoints:
                 self.file(doomed, folder).unlink(missing_ok=True)
 
     def _make(self, folder: str) -> None:
-        require_own_folder(self.path / folder)
-        (self.path / folder).mkdir(exist_ok=True)
+        require_no_link(self.path / folder)
+        try:
+            (self.path / folder).mkdir(exist_ok=True)
+        except FileExistsError as error:
+            raise UsageError(
+                f"{self.path / folder} is no folder, where checkpoints go: remove it."
+            ) from error
 
     def _is_gone(self, name: str) -> bool:
         return name.startswith((CHECKPOINTS, ARTEFACTS)) and not (self.path / name).exists()
@@ -184,7 +189,6 @@ class Checkpoints:
     def drop_after(self, step: int) -> None:
         """Remove what was saved after `step`: it will be saved again."""
         for folder in (CHECKPOINTS, ARTEFACTS):
-            require_own_folder(self.path / folder)
             for later in self.steps(folder):
                 if later > step:
                     self.file(later, folder).unlink()

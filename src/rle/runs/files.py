@@ -153,10 +153,10 @@ def sync_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def require_own_folder(folder: Path) -> None:
-    """Raise `UsageError` if `folder` is a link: what it leads to is not part of the run."""
-    if folder.is_symlink():
-        raise _link(folder)
+def require_no_link(path: Path) -> None:
+    """Raise `UsageError` if `path` is a link: what it leads to is not part of the run."""
+    if path.is_symlink():
+        raise _link(path)
 
 
 def _remove_leftover(partial: Path) -> None:

@@ -9,9 +9,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rle.errors import UsageError
-from rle.runs.checkpoints import Checkpoints, checkpoint_name
+from rle.runs.checkpoints import ARTEFACTS, CHECKPOINTS, Checkpoints, checkpoint_name
 from rle.runs.directory import CONFIG, INITIAL, RunDirectory
-from rle.runs.files import ASIDE, DamagedFileError, free_name, read_whole, write_whole
+from rle.runs.files import (
+    ASIDE,
+    DamagedFileError,
+    free_name,
+    read_whole,
+    require_no_link,
+    write_whole,
+)
 from rle.runs.logs import LOGS, METRICS, Lines, parse_lines
 from rle.runs.manifest import Manifest, Mark
 
@@ -24,6 +31,8 @@ def state_to_go_on_from(run: RunDirectory) -> tuple[State | None, list[str]]:
 
     None: there is none, and the run starts again from its beginning, which computes the same.
     """
+    for name in (CHECKPOINTS, ARTEFACTS, *LOGS):
+        require_no_link(run.path / name)
     checkpoints = Checkpoints(run.path)
     if not checkpoints.steps():
         return None, []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rle.errors import UsageError
 from rle.runs.directory import CONFIG, RunDirectory
+from rle.runs.files import digest_of_file
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,12 @@ class Origin:
     def record(self) -> dict[str, Any]:
         """What another run remembers of it."""
         config = self.run.config()
-        checkpoint = self.run.checkpoint_path(self.step).read_bytes()
         return {
             "run": str(self.run.path.resolve()),
             "step": self.step,
             "task": config.task,
             "explore": config.explore,
-            "sha256": hashlib.sha256(checkpoint).hexdigest(),
+            "sha256": digest_of_file(self.run.checkpoint_path(self.step)),
         }
 
 

@@ -18,7 +18,7 @@ from rle.report.read.methods import TaskGroup
 from rle.report.read.moments import MOMENTS, Moment, Problems, attempt, checkpoints_of, moments_of
 from rle.report.read.records import RunRecord
 from rle.report.read.settings import time_limit
-from rle.runs.files import digest_of, digest_of_file, require_own_folder
+from rle.runs.files import digest_of, digest_of_file, require_no_link
 from rle.runs.state import load_state, save_state
 
 TRAJECTORIES = 20
@@ -79,7 +79,7 @@ def _keep(file: Path, key: dict[str, Any], cells: IntArray, draws_differ: bool) 
     kept = torch.from_numpy(cells).short()
     state = {"key": key, "cells": kept, "sha256": _digest(kept), "draws_differ": draws_differ}
     try:
-        require_own_folder(file.parent)
+        require_no_link(file.parent)
         file.parent.mkdir(exist_ok=True)
         save_state(file, state)
     except (OSError, SafetensorError, UsageError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +22,10 @@ from rle.errors import UsageError
 from rle.renamed import present_metrics
 from rle.report.read.settings import Settings, origin_of, planned_steps, read_settings
 from rle.report.read.words import GOAL_TASK, is_fourroom, steps_text
-from rle.runs.directory import CONFIG, EPISODES, METRICS, RunDirectory, require_folder
+from rle.runs.directory import EPISODES, METRICS, RunDirectory, require_folder
 from rle.runs.episodes import WINDOW
 from rle.runs.files import DamagedFileError, read_whole, reading
+from rle.runs.listing import run_folders
 from rle.runs.logs import parse_line
 
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
@@ -88,7 +89,7 @@ def find_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
     found: dict[Path, tuple[Path, str]] = {}
     for root in paths:
         require_folder(root)
-        for folder in _run_folders(root):
+        for folder in run_folders(root):
             relative = folder.relative_to(root).as_posix()
             name = folder.resolve().name if relative == "." else relative
             if len(paths) > 1 and relative != ".":
@@ -100,15 +101,6 @@ def find_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
         "give a folder that `rle train` or `rle study` wrote.",
     )
     return list(found.values())
-
-
-def _run_folders(root: Path) -> Iterator[Path]:
-    for folder, below, files in os.walk(root):
-        if CONFIG in files:
-            # A run holds no other runs, and its checkpoints need not be searched.
-            below.clear()
-            yield Path(folder)
-        below.sort()
 
 
 def read_run(path: Path, name: str) -> RunRecord:
