@@ -44,6 +44,10 @@ _JSON: Any = tyro.constructors.PrimitiveConstructorSpec(
 )
 
 
+LARGEST_BATCH = 2**31 - 1
+"""Transitions of a rollout, which are counted and permuted."""
+
+
 @dataclass(frozen=True)
 class MachineConfig:
     """With what a run is made: none of it makes another method of it."""
@@ -411,6 +415,11 @@ class RunConfig:
         require_positive("total-steps", self.total_steps)
         require_seed("seed", self.seed)
         batch = self.batch_size
+        require(
+            batch <= LARGEST_BATCH,
+            f"a rollout of {self.environment.num_envs} environments x {self.learner.rollout_steps} "
+            f"steps is more than {LARGEST_BATCH:,} transitions: choose fewer of either.",
+        )
         require(
             batch % self.learner.minibatches == 0,
             f"a rollout of {self.environment.num_envs} environments x {self.learner.rollout_steps} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import traceback
 import warnings
@@ -33,6 +34,10 @@ def search_working_folder() -> None:
 
 def import_named(module: str, what: str) -> ModuleType:
     """The module called `module`; where that fails, a sentence that begins with `what`."""
+    if not re.fullmatch(r"\w+(\.\w+)*", module):
+        raise UsageError(
+            f"{what}, but {module!r} is no module's name: give one that can be imported."
+        )
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -49,11 +54,12 @@ def import_named(module: str, what: str) -> ModuleType:
             f"{what}, but the module {module!r} needs {missing!r}, which is not installed: "
             f"pip install {missing.partition('.')[0]}."
         ) from error
-    except Exception as error:
+    # A program that ends itself is no module either.
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{what}, but {_where_it_failed(module, error)}") from error
 
 
-def _where_it_failed(module: str, error: Exception) -> str:
+def _where_it_failed(module: str, error: BaseException) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
     # A syntax error names its place itself.
     where = "" if isinstance(error, SyntaxError) else f" ({place.filename}, line {place.lineno})"

@@ -171,8 +171,11 @@ def test_reports_and_checks(name: str, copied: Path) -> None:
 def test_logs(name: str, copied: Path) -> None:
     lines = [json.loads(line) for line in (copied / name).read_text().splitlines()]
     last = lines[-1]
-    for wrong in each_wrong(last):
-        text = "".join(json.dumps(line) + "\n" for line in [*lines[:-1], wrong])
+    # Of an iteration's numbers, some stand for all.
+    few = {key: last[key] for key in last if len(key) < 10 or "rle" in key}
+    for wrong in each_wrong(few):
+        whole = last | wrong if isinstance(wrong, dict) else wrong
+        text = "".join(json.dumps(line) + "\n" for line in [*lines[:-1], whole])
         (copied / name).write_text(text)
         with only_sentences():
             group_runs([read_run(copied, "run")])

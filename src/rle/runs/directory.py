@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.naming import exists, is_file, is_folder
 from rle.renamed import present_metrics
 from rle.runs.checkpoints import ARTEFACTS, CHECKPOINTS, Checkpoints, Saved
 from rle.runs.files import (
@@ -74,7 +75,7 @@ _INFORMATIVE = (META, SPEC, FINISHED, CHANGES, INCIDENTS)
 
 def require_folder(path: Path) -> None:
     """Raise `UsageError` unless `path` is a folder, in which runs may be."""
-    require(path.is_dir(), f"{path} is not a folder: give a run directory or a folder of runs.")
+    require(is_folder(path), f"{path} is not a folder: give a run directory or a folder of runs.")
 
 
 def _is_leftover(entry: Path) -> bool:
@@ -89,9 +90,10 @@ def make_folder(path: Path, option: str) -> None:
     """Make the output folder that `option` names, unless it is there."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"the output folder {path} cannot be created ({error.strerror}): choose another {option}."
+            f"the output folder {path} cannot be created ({reason}): choose another {option}."
         ) from error
 
 
@@ -114,7 +116,7 @@ class RunDirectory:
         `init_from` describes the run whose agent this one begins with; `initial` is what it begins with.
         """
         run = cls(path)
-        if path.exists() and (not path.is_dir() or not all(map(_is_leftover, path.iterdir()))):
+        if exists(path) and (not path.is_dir() or not all(map(_is_leftover, path.iterdir()))):
             holds = "already holds a run" if (path / CONFIG).exists() else "is not empty"
             advice = f"`rle resume {path}`" if (path / CONFIG).exists() else "an empty folder"
             raise UsageError(
@@ -139,7 +141,7 @@ class RunDirectory:
     def open(cls, path: Path | str) -> RunDirectory:
         """An existing run directory."""
         path = Path(path)
-        if not (path / CONFIG).is_file():
+        if not is_file(path / CONFIG):
             raise UsageError(
                 f"{path} is not a run directory (it has no {CONFIG}): "
                 "give the folder that `rle train` printed."

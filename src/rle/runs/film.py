@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from rle.agents.agent import Agent
 from rle.agents.play import Played, play
-from rle.checks import require
+from rle.checks import require, require_positive
 from rle.explore.mixture import latent_strategy
 from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
@@ -20,6 +21,8 @@ from rle.runs.loading import load
 from rle.runs.trust import require_trust_to_play
 from rle.tasks.base import Picture
 from rle.tasks.film import Filmed, filmed
+
+MOST_CLIPS = 1000
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ def film(
     numbers in each clip. Files that are there are not replaced, unless `overwrite` says so. `trust` runs
     code of others that the run names; said once, it is remembered.
     """
-    require(clips > 0, f"clips is {clips}: give a number above 0.")
-    require(seconds > 0, f"seconds is {seconds}: give a number above 0.")
+    require(0 < clips <= MOST_CLIPS, f"clips is {clips}: give a number from 1 to {MOST_CLIPS}.")
+    require_positive("seconds", seconds)
     run = RunDirectory.open(path)
     require_trust_to_play(run, trust)
     agent = load(run, step)
@@ -83,7 +86,8 @@ def film(
 
 def _require_free(names: Sequence[Path]) -> None:
     """Before anything is played: a clip that is there is of another agent, or of another moment."""
-    taken = [name for name in names if name.exists()]
+    # A link that leads nowhere yet would be written through.
+    taken = [name for name in names if os.path.lexists(name)]
     require(
         not taken,
         f"{', '.join(map(str, taken))} would be overwritten: choose another --video, or --overwrite.",

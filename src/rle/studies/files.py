@@ -92,6 +92,11 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise UsageError(f"the file {path} is no text in UTF-8: save it as that.") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"the file {path} is not valid TOML: {error}.") from error
+    except (ValueError, RecursionError) as error:
+        # No file has such a name; a number has digits without end; brackets are nested without end.
+        raise UsageError(
+            f"the file {path} cannot be read ({error}): give one that declares a study."
+        ) from error
 
 
 def _method(table: Any, at: str) -> Method:

@@ -80,6 +80,15 @@ def check_task_name(task: str) -> None:
     suite.check_name(name)
 
 
+def is_task_name(name: str) -> bool:
+    """Whether there is a suite that has, or may have, such a task."""
+    try:
+        suite_of(name)
+    except UsageError:
+        return False
+    return True
+
+
 def make_task(
     task: str,
     config: EnvironmentConfig,

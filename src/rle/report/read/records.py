@@ -21,7 +21,7 @@ from rle.checks import LARGEST, require
 from rle.errors import UsageError
 from rle.renamed import present_metrics
 from rle.report.read.settings import Settings, origin_of, planned_steps, read_settings
-from rle.report.read.words import GOAL_TASK, is_fourroom, steps_text
+from rle.report.read.words import GOAL_TASK, is_fourroom, plain_text, steps_text
 from rle.runs.directory import EPISODES, METRICS, RunDirectory, require_folder
 from rle.runs.episodes import WINDOW
 from rle.runs.files import DamagedFileError, read_whole, reading
@@ -94,7 +94,7 @@ def find_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
             name = folder.resolve().name if relative == "." else relative
             if len(paths) > 1 and relative != ".":
                 name = f"{root.name}/{relative}"
-            found.setdefault(folder.resolve(), (folder, name))
+            found.setdefault(folder.resolve(), (folder, plain_text(name)))
     require(
         bool(found),
         f"there is no run below {', '.join(map(str, paths))}: "

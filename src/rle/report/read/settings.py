@@ -9,7 +9,7 @@ from typing import Any
 from rle.checks import LARGEST, require, short
 from rle.errors import UsageError
 from rle.presets import preset_config
-from rle.report.read.words import steps_text
+from rle.report.read.words import plain_text, steps_text
 from rle.settings import shortest_name, to_dict, with_defaults
 from rle.tasks import fourroom
 
@@ -47,6 +47,10 @@ def read_settings(config: dict[str, Any], meta: dict[str, Any]) -> Settings:
     Not through `RunConfig`: runs of other versions, with other settings, are shown too.
     """
     settings = _flatten(json.loads(json.dumps(with_defaults(config))))
+    settings = {
+        plain_text(name): plain_text(value) if isinstance(value, str) else value
+        for name, value in settings.items()
+    }
     for name, fits in _NEEDED.items():
         value = settings.get(name)
         require(fits(value), f"its setting {name} is {short(value)}, which cannot be shown.")

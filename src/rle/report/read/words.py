@@ -41,6 +41,11 @@ _TASKS = {
 }
 
 
+def plain_text(text: str) -> str:
+    """`text` with what no page can show (surrogates, control signs) written as Python would."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
 def file_name(text: str) -> str:
     """`text` as part of a file's name or of an address in the page."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rle.checks import require
+from rle.naming import exists
 from rle.runs.directory import make_folder
 
 PAGE = "report.html"
@@ -25,7 +26,7 @@ def make_folders(folder: Path) -> None:
 
 def require_ours(folder: Path, names: Iterable[str]) -> None:
     """Raise `UsageError` if `folder` holds one of the files `names`, and is no report's folder."""
-    present = next((name for name in names if (folder / name).exists()), None)
+    present = next((name for name in names if exists(folder / name)), None)
     require(
         present is None or holds_a_report(folder),
         f"{folder / str(present)} is not of a report and would be overwritten: choose another --out.",
