@@ -1,9 +1,9 @@
-"""Command lines, configurations and studies by the thousand: each ends in a sentence, none in a traceback.
+"""Command lines, configurations and studies by the thousand, each of which must end in a sentence.
 
     python -m tools.fuzz_command_line --lines 10000 --seed 0
 
-Nothing is trained, played or drawn: a line goes as far as that, within this process. What is asked for is
-exit status 0, 1 or 2, one sentence where it is not 0, and no more than some seconds.
+Nothing is trained, played or drawn: a line goes as far as that, within this process. What is asked for
+is exit status 0, 1 or 2, one sentence where it is not 0, no traceback, and no more than some seconds.
 """
 
 from __future__ import annotations

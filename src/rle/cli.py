@@ -368,9 +368,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130: interrupted.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # Names of files may hold what no text has, and a terminal may lack φ.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Names of files may hold what no text has, and a terminal may lack φ.
+            stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = lambda message, *_, **__: _say("warning:", YELLOW, message)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_usage(), end="")
@@ -400,4 +401,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(who: str, style: str, message: object) -> None:
+    message = " ".join(str(message).split("\n"))  # One sentence, whatever it quotes.
     print(f"{styled(who, style, sys.stderr)} {message}", file=sys.stderr)

@@ -72,6 +72,8 @@ def film(
     try:
         for number, name in enumerate(names):
             z = None if latents is None else latents[number]
+            if name.is_symlink():
+                name.unlink()  # replaced, not followed
             title = f"{agent.config.task}  {agent.config.explore}  {agent.trained_steps:,} steps"
             with Clip(name, stage.frames_per_second, title, z) as clip:
                 score = 0.0

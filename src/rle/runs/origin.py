@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rle.errors import UsageError
+from rle.naming import is_file
 from rle.runs.directory import CONFIG, RunDirectory
 from rle.runs.files import digest_of_file
 
@@ -36,7 +37,7 @@ class Origin:
 def find_origin(given: str | Path) -> Origin:
     """The checkpoint that `RUN[@STEP]` names; without a step, the run's latest."""
     path, at, text = str(given).rpartition("@")
-    if not at or (Path(given) / CONFIG).is_file():
+    if not at or is_file(Path(given) / CONFIG):
         run = RunDirectory.open(given)
         return Origin(run, run.latest_checkpoint())
     run = RunDirectory.open(path)

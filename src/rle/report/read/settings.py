@@ -76,7 +76,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value.isprintable()
+    return isinstance(value, str)
 
 
 def _is_corner(value: Any) -> bool:
