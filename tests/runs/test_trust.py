@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import rle
-from rle.cli import main
+from rle.cli import VERBS, main
+from rle.completion import answer
 from rle.errors import UsageError
 from rle.modules import installed
 from rle.runs.directory import RunDirectory
@@ -151,6 +152,16 @@ def test_a_report_and_a_check_import_nothing(naming: str, harmless: Path) -> Non
     received(harmless, Path("runs/a"), NAMING[naming])
     assert main(["report", "runs"]) == 0
     assert main(["check", "runs/a"]) in (0, 1)
+    assert not was_imported()
+
+
+def test_completion_imports_nothing_that_a_file_names() -> None:
+    Path("theirs.toml").write_text(
+        'name = "x"\nseeds = 1\ntasks = ["gym/theirs:make", 3]\n'
+        '[[methods]]\nname = "a"\nexplore = "theirs:Strategy"\n'
+    )
+    for option, offered in (("--tasks", "gym/theirs:make"), ("--methods", "a")):
+        assert answer(["study", "theirs.toml", option, ""], VERBS).split() == [offered]
     assert not was_imported()
 
 

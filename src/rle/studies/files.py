@@ -81,6 +81,14 @@ def read_study(path: Path) -> Study:
     return study
 
 
+def named_in(path: Path, kind: str) -> list[str]:
+    """The `tasks` or the `methods` that a file names, unchecked: nothing that it names is imported."""
+    held = _parsed(path).get(kind)
+    parts = held if isinstance(held, list) else []
+    names = [part.get("name") if isinstance(part, dict) else part for part in parts]
+    return [name for name in names if isinstance(name, str)]
+
+
 def _parsed(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
