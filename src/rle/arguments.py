@@ -115,11 +115,14 @@ def task_first(
         else:
             takes_value = False
     first = arguments[0].partition("=")[0]
-    require(
-        first in parser._option_string_actions or all(a.startswith("-") for a in arguments[1:]),
-        f"the task comes before its settings: {parser.prog} TASK {first} ...",
-    )
+    # Of --task, and of a line without any task, is complained elsewhere.
+    if first not in ("--task", *parser._option_string_actions) and not _all_options(arguments):
+        raise UsageError(f"the task comes before its settings: {parser.prog} TASK {first} ...")
     return list(arguments)
+
+
+def _all_options(arguments: Sequence[str]) -> bool:
+    return all(argument.startswith("-") for argument in arguments)
 
 
 def with_settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
