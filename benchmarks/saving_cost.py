@@ -4,8 +4,8 @@
 
 Each task is trained with its own settings for so many seconds at least, and a checkpoint is written at
 each of ten moments. What a run pays is the mean cost of one, times how many it writes: those of its
-interval and those by time. Timed are, within the run: SHA-256, every fsync of a file or a folder, and for
-comparison the saving as a whole; then the reading of a checkpoint, with and without its digest.
+interval and those by time. Timed are, within the run: SHA-256, every fsync of a file or a folder, and
+for comparison the saving as a whole; then the reading of a checkpoint, with and without its digest.
 """
 
 import argparse

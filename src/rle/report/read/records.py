@@ -126,7 +126,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
     checkpoints, artefacts = directory.checkpoint_steps(), directory.artefact_steps()
     if is_fourroom(task):  # Of others, nothing in these files is shown.
         checkpoints = _good_ones(directory.check_checkpoint, checkpoints, "checkpoint", notes)
-        artefacts = _good_ones(directory.check_artefacts, artefacts, "visit counts", notes)
+        artefacts = _good_ones(directory.check_artefacts, artefacts, "map of visits", notes)
     if INIT_FROM in meta:
         notes.append(f"began with the agent of {meta[INIT_FROM]['run']}@{meta[INIT_FROM]['step']}.")
     if finished is None:
