@@ -115,7 +115,7 @@ class RunDirectory(Contents):
 
                 run._save(INITIAL, state_bytes(initial | described))
             # The configuration comes first: from then on the run can be resumed, whatever happens.
-            run._save_config(config)
+            run.save_config(config)
             run._save_json(META, describe_machine(config) | described)
         return run
 
@@ -156,7 +156,8 @@ class RunDirectory(Contents):
                 self.path / CONFIG, error, "restore it or train the run again."
             ) from error
 
-    def _save_config(self, config: RunConfig) -> None:
+    def save_config(self, config: RunConfig) -> None:
+        """Let the run be what `config` says from now on."""
         self._save_json(CONFIG, {"schema": SCHEMA} | to_dict(config))
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -240,7 +241,7 @@ class RunDirectory(Contents):
         # In this order: a crash in between leaves a run that `rle resume` ends as it was to end.
         self._save_json(CHANGES, {"changes": [*self.changes(), change]})
         (self.path / FINISHED).unlink(missing_ok=True)
-        self._save_config(config)
+        self.save_config(config)
 
     # Checkpoints, and the suite's own data of the same moments.
 
