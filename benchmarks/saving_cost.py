@@ -2,10 +2,10 @@
 
     python benchmarks/saving_cost.py [fourroom atari/Alien ...] [--seconds 60]
 
-Each task is trained with its own settings for so many seconds at least, and a checkpoint is written at
-each of ten moments. What a run pays is the mean cost of one, times how many it writes: those of its
-interval and those by time. Timed are, within the run: SHA-256, every fsync of a file or a folder, and for
-comparison the saving as a whole; then the reading of a checkpoint, with and without its digest.
+Each task is trained with its own settings for so many seconds at least, and ten checkpoints are written
+on the way. What a run pays is the mean cost of one, times how many it writes: those of its
+interval and those by time. Timed are, within the run: SHA-256, every fsync of a file or a folder, and
+for comparison the saving as a whole; then the reading of a checkpoint, with and without its digest.
 """
 
 import argparse
@@ -64,13 +64,14 @@ def measure(task: str, seconds: float) -> None:
         first, started = trainer.step, time.perf_counter()
         saved = 0
         digests.seconds = flushes.seconds = 0.0
-        while (spent := time.perf_counter() - started) < seconds or saved < SAVINGS:
+        while saved < SAVINGS:
             metrics, episodes = trainer.iterate()
             log.on_iteration(trainer, metrics, episodes)
-            if spent >= seconds * saved / SAVINGS:
-                save(metrics, passing=saved % 2 == 1)
+            share = (time.perf_counter() - started) / seconds
+            for number in range(saved, min(SAVINGS, int(SAVINGS * share))):
+                save(metrics, passing=number % 2 == 1)
                 saved += 1
-        spent -= writes.seconds
+        spent = time.perf_counter() - started - writes.seconds
         steps_per_second = (trainer.step - first) / spent
         log.on_end(run, trainer)
         trainer.task.close()

@@ -70,6 +70,7 @@ def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ("study binary.toml", "is no text in UTF-8"),
         ("study demo --seeds 1e15", "a study has up to 100,000 runs"),
         ("study demo --seeds one", "'one' is no whole number"),
+        ("train fourroom --out=--", "--out is '--', which is no value"),
         ("train --seed 3", "the task comes before its settings: rle train TASK --seed ..."),
         ("train --seed 3 forroom", "the task comes before its settings"),
         ("bench --seed 3 forroom", "the task comes before its settings"),

@@ -38,6 +38,10 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if args is not None and DECLARE in args:
             raise Declared(self)
+        for argument in args or ():
+            # Which argparse would take for the end of all options, and for no value at all.
+            if argument.startswith("--") and argument.endswith("=--"):
+                raise UsageError(f"{argument.removesuffix('=--')} is '--', which is no value.")
         return super().parse_known_args(args, namespace)
 
     def print_help(self, file: Any = None) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import rle
 from rle.cli import main
 from rle.errors import UsageError
+from rle.report.read.records import read_run
 from rle.runs.checkpoints import ARTEFACTS, CHECKPOINTS
 from rle.runs.directory import CONFIG, FINISHED, INCIDENTS, META, SPEC, RunDirectory
 from rle.runs.files import ASIDE
@@ -100,7 +101,7 @@ def test_agents_of_a_damaged_checkpoint(run: RunDirectory) -> None:
     flip(checkpoint(run, 1024), 1000)
     with pytest.warns(UserWarning, match="the one at step 768 is used instead"):
         assert load(run.path).trained_steps == 768
-    with pytest.raises(UsageError, match=r"000000001024.safetensors is damaged \(its SHA-256"):
+    with pytest.raises(UsageError, match=r"000000001024.safetensors is damaged \(its .* choose"):
         load(run.path, 1024)
     assert run.latest_checkpoint() == 768
     for step in run.checkpoint_steps():
@@ -124,6 +125,25 @@ def test_artefacts_that_are_damaged(run: RunDirectory) -> None:
     with pytest.raises(UsageError, match=r"artefacts/000000001024\.safetensors is damaged"):
         run.load_artefacts(1024)
     assert torch.equal(run.load_artefacts()["visits"], run.load_artefacts(768)["visits"])
+
+
+def test_reports_show_the_last_good_checkpoint(run: RunDirectory) -> None:
+    flip(checkpoint(run, 1024), 1000)
+    flip(run.path / ARTEFACTS / f"{768:012d}.safetensors", 1000)
+    (run.path / META).write_text("{")
+    with (run.path / METRICS).open("r+b") as file:
+        file.write(b"[")
+    record = read_run(run.path, "run")
+    assert record.checkpoints == (256, 512, 768)
+    assert record.artefacts == (256, 512, 1024)
+    notes = " ".join(record.notes)
+    assert "the checkpoint at step 1,024 is damaged (its SHA-256" in notes
+    assert "the map of visits at step 768 is damaged" in notes
+    assert "meta.json is damaged" in notes
+    assert "1 lines of metrics.jsonl are damaged and left out" in notes
+    assert "metrics.jsonl is not as the run wrote it" in notes
+    page = rle.report.report([run.path])
+    assert "after 768 steps" in page.read_text()
 
 
 def test_a_changed_configuration(run: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,6 +192,17 @@ def test_a_line_that_is_damaged(run: RunDirectory) -> None:
         resume(run.path, quiet=True)
     assert len(run.metrics()) == 7
     assert (run.path / "metrics-1.jsonl").read_bytes().splitlines(True)[2] == lines[2][9:]
+
+
+def test_what_was_lost_is_recorded_once(run: RunDirectory) -> None:
+    config = run.config()
+    (run.path / EPISODES).unlink()
+    with pytest.warns(UserWarning, match="lacks 24 of 24 episodes"):
+        resume(run.path, quiet=True)
+    resume(run.path, quiet=True, total_steps=config.total_steps + 256)
+    assert len(run.incidents()) == 1
+    # After 37 · 4 = 148 of 160 steps another episode of each environment has ended.
+    assert len(run.episodes()) == 8
 
 
 def test_a_number_that_was_changed(run: RunDirectory) -> None:

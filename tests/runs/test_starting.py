@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rle.errors import UsageError
-from rle.runs import directory, files
+from rle.runs import files
 from rle.runs.directory import CONFIG, INITIAL, LOCK, META, RunDirectory, write_json
 from rle.runs.logs import EPISODES, METRICS
 from rle.runs.manifest import MANIFEST
@@ -174,9 +174,8 @@ def test_data_and_folder_reach_the_disk_before_and_after_the_rename(
     monkeypatch.setattr(files.os, "fsync", noted)
     monkeypatch.setattr(Path, "replace", lambda *both: (done.append("rename"), replace(*both))[1])
     run = RunDirectory.create(tmp_path / "run", CONFIGURATION)
-    # The manifest that announces it, then the file; config.json and meta.json.
-    assert done == ["data", "rename", "folder"] * 4
+    # The new folder; the manifest that announces a file, then the file: config.json and meta.json.
+    assert done == ["folder", *["data", "rename", "folder"] * 4]
     done.clear()
     run.save_checkpoint(128, {"iteration": 1}, {})
     assert done == ["data", *["data", "rename", "folder"], *["rename", "folder"]]
-    assert directory.SCHEMA == 1

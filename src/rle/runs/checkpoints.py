@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import struct
 from collections.abc import Callable, Collection, Mapping
@@ -133,7 +134,7 @@ class Checkpoints:
             return passing
         old = set(before[: max(len(known) - keep, 0)])
         scores = {step: mark.score for step, mark in known.items() if mark is not None}
-        scored = [(score, step) for step, score in scores.items() if score is not None]
+        scored = [(s, step) for step, s in scores.items() if s is not None and math.isfinite(s)]
         best = {max(scored)[1]} if scored else set()
         return (passing | old) - best
 

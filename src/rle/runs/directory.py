@@ -20,19 +20,22 @@ from rle.errors import UsageError
 from rle.naming import exists, is_file, is_folder
 from rle.renamed import present_metrics
 from rle.runs.checkpoints import ARTEFACTS, CHECKPOINTS, Checkpoints, Saved
-from rle.runs.files import (
-    ASIDE,
-    PARTIAL,
-    DamagedFileError,
-    holding,
-    parse_object,
-    read_json,
-    read_whole,
-    to_json,
-    write_json,
-    write_whole,
+from rle.runs.contents import (
+    CHANGES,
+    CONFIG,
+    EVALUATION,
+    FINISHED,
+    INCIDENTS,
+    INITIAL,
+    LOCK,
+    META,
+    SCHEMA,
+    SPEC,
+    Contents,
 )
-from rle.runs.logs import EPISODES, LOGS, METRICS, parse_lines
+from rle.runs.files import DamagedFileError, holding, read_json, sync_folder, write_json
+from rle.runs.leftovers import clear_killed_start, is_killed_start
+from rle.runs.logs import EPISODES, METRICS, parse_lines
 from rle.runs.manifest import MANIFEST, Manifest, Mark
 from rle.runs.provenance import describe_machine
 from rle.settings import from_dict, to_dict
@@ -44,9 +47,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ARTEFACTS",
+    "CHANGES",
     "CHECKPOINTS",
+    "CONFIG",
     "EPISODES",
+    "EVALUATION",
+    "FINISHED",
+    "INCIDENTS",
+    "INITIAL",
+    "LOCK",
+    "META",
     "METRICS",
+    "SCHEMA",
+    "SPEC",
     "RunDirectory",
     "make_folder",
     "read_json",
@@ -54,36 +67,10 @@ __all__ = [
     "write_json",
 ]
 
-CONFIG = "config.json"
-META = "meta.json"
-SPEC = "spec.json"
-FINISHED = "finished.json"
-CHANGES = "changes.json"
-INCIDENTS = "incidents.json"
-INITIAL = "initial.safetensors"
-EVALUATION = "eval.json"
-LOCK = "lock"
-SCHEMA = 1
-"""Counts the ways in which run directories have been laid out; config.json says which it is. 0: before
-there was a manifest."""
-_OURS = (CONFIG, META, SPEC, FINISHED, CHANGES, INCIDENTS, INITIAL, MANIFEST, *LOGS)
-_EARLIER = tuple(f"{name.partition('.')[0]}{PARTIAL}" for name in (INITIAL, *LOGS))
-"""What files were called while earlier versions wrote them."""
-_INFORMATIVE = (META, SPEC, FINISHED, CHANGES, INCIDENTS)
-"""A run can go on without these."""
-
 
 def require_folder(path: Path) -> None:
     """Raise `UsageError` unless `path` is a folder, in which runs may be."""
     require(is_folder(path), f"{path} is not a folder: give a run directory or a folder of runs.")
-
-
-def _is_leftover(entry: Path) -> bool:
-    """Whether it is what a run leaves that was killed before it had a configuration."""
-    if entry.name in (CHECKPOINTS, ARTEFACTS):
-        return entry.is_dir() and not any(entry.iterdir())
-    begun = (LOCK, MANIFEST, INITIAL, *(name + PARTIAL for name in _OURS), *_EARLIER)
-    return entry.name in begun and not entry.is_dir()
 
 
 def make_folder(path: Path, option: str) -> None:
@@ -98,10 +85,8 @@ def make_folder(path: Path, option: str) -> None:
 
 
 @dataclass(frozen=True)
-class RunDirectory:
+class RunDirectory(Contents):
     """One run on disk."""
-
-    path: Path
 
     @classmethod
     def create(
@@ -116,24 +101,23 @@ class RunDirectory:
         `init_from` describes the run whose agent this one begins with; `initial` is what it begins with.
         """
         run = cls(path)
-        if exists(path) and (not path.is_dir() or not all(map(_is_leftover, path.iterdir()))):
+        if exists(path) and not is_killed_start(path):
             holds = "already holds a run" if (path / CONFIG).exists() else "is not empty"
             advice = f"`rle resume {path}`" if (path / CONFIG).exists() else "an empty folder"
             raise UsageError(
                 f"the output folder {path} {holds}: choose another --out, or {advice}."
             )
         make_folder(path, "--out")
+        sync_folder(path.parent)
         with run.locked():
-            run.clear_leftovers()
-            for begun in (MANIFEST, INITIAL):
-                (path / begun).unlink(missing_ok=True)
+            clear_killed_start(path)
             described = {} if init_from is None else {"init_from": init_from}
             if initial is not None:
                 from rle.runs.state import state_bytes
 
                 run._save(INITIAL, state_bytes(initial | described))
             # The configuration comes first: from then on the run can be resumed, whatever happens.
-            run._save_config(config)
+            run.save_config(config)
             run._save_json(META, describe_machine(config) | described)
         return run
 
@@ -147,72 +131,6 @@ class RunDirectory:
                 "give the folder that `rle train` printed."
             )
         return cls(path)
-
-    def clear_leftovers(self) -> None:
-        """Remove what a killed process was still writing."""
-        for name in (*(name + PARTIAL for name in _OURS), *_EARLIER):
-            (self.path / name).unlink(missing_ok=True)
-        for folder in (CHECKPOINTS, ARTEFACTS):
-            if not (self.path / folder).is_symlink():
-                for partial in (self.path / folder).glob(f"*{PARTIAL}"):
-                    partial.unlink()
-
-    # What is read is compared with the manifest. What is not needed may be damaged: `problems` says so.
-
-    def _read(self, name: str) -> dict[str, Any]:
-        data = read_whole(self.path / name)
-        Manifest.read(self.path).check(name, data)
-        return parse_object(self.path / name, data)
-
-    def _read_if_good(self, name: str) -> dict[str, Any] | None:
-        try:
-            return self._read(name) if (self.path / name).exists() else None
-        except DamagedFileError:
-            return None
-
-    def _save(self, name: str, data: bytes) -> None:
-        manifest = Manifest.read(self.path)
-        manifest.announce({name: Mark.of(data)})
-        manifest.write()
-        write_whole(self.path / name, data)
-
-    def _save_json(self, name: str, values: Any) -> None:
-        self._save(name, to_json(values))
-
-    def _save_config(self, config: RunConfig) -> None:
-        self._save_json(CONFIG, {"schema": SCHEMA} | to_dict(config))
-
-    def unchecked(self) -> str | None:
-        """Why the files of the run cannot be compared with what they were, in a sentence."""
-        if self._schema() == 0 or (self.path / MANIFEST).exists():
-            return Manifest.read(self.path).problem
-        return f"{MANIFEST} is missing: whether the other files are as they were cannot be told."
-
-    def damaged(self) -> dict[str, str]:
-        """Files that are damaged and that the run can go on without, and what is wrong with each."""
-        found = {}
-        for name in _INFORMATIVE:
-            try:
-                if (self.path / name).exists():
-                    self._read(name)
-            except DamagedFileError as error:
-                found[name] = error.why
-        return found
-
-    def problems(self) -> list[str]:
-        """All that is wrong with files other than checkpoints, in sentences."""
-        manifest, unchecked = Manifest.read(self.path), self.unchecked()
-        found = [] if unchecked is None else [unchecked]
-        found += [f"{name} is damaged ({why})." for name, why in self.damaged().items()]
-        wrong = [manifest.check_log(name, self._log(name)) for name in LOGS]
-        return found + [sentence for sentence in wrong if sentence is not None]
-
-    def _log(self, name: str) -> bytes:
-        """A whole log; one that is not there is empty."""
-        try:
-            return read_whole(self.path / name)
-        except DamagedFileError:
-            return b""
 
     def settings(self) -> dict[str, Any]:
         """The run's configuration as JSON has it, of whichever version of the program."""
@@ -228,27 +146,21 @@ class RunDirectory:
         values.pop("schema", None)
         return values
 
-    def _schema(self) -> int:
-        """How the run directory is laid out; one that is newer than this program is refused."""
-        schema = parse_object(self.path / CONFIG, read_whole(self.path / CONFIG)).get("schema", 0)
-        if not isinstance(schema, int):
-            raise DamagedFileError(self.path / CONFIG, f"its schema is {schema!r}")
-        require(
-            schema <= SCHEMA,
-            f"{self.path} was written by a newer version of the program (schema {schema}, and this one "
-            f"knows {SCHEMA}): update `random-latent-exploration`.",
-        )
-        return schema
-
     def config(self) -> RunConfig:
         """The run's configuration."""
         values = self.settings()
         try:
             return from_dict(values)
-        except (TypeError, AttributeError, KeyError, OverflowError, RecursionError) as error:
+        except UsageError:
+            raise
+        except (TypeError, AttributeError, LookupError, ValueError, ArithmeticError) as error:
             raise DamagedFileError(
                 self.path / CONFIG, error, "restore it or train the run again."
             ) from error
+
+    def save_config(self, config: RunConfig) -> None:
+        """Let the run be what `config` says from now on."""
+        self._save_json(CONFIG, {"schema": SCHEMA} | to_dict(config))
 
     def metrics(self) -> list[dict[str, Any]]:
         """One object per iteration."""
@@ -272,15 +184,20 @@ class RunDirectory:
 
     def meta(self) -> dict[str, Any]:
         """Versions, machine and code state the run began with; empty if that is lost."""
-        return self._read_if_good(META) or {}
+        return self._read_if_good(META) or self._described_by_initial()
 
-    def keep_meta(self, config: RunConfig, initial: State | None) -> None:
+    def _described_by_initial(self) -> dict[str, Any]:
+        """Whose agent the run began with, which is more than information."""
+        try:
+            origin = (self.load_initial() or {}).get("init_from")
+        except DamagedFileError:
+            return {}
+        return {} if origin is None else {"init_from": origin}
+
+    def keep_meta(self, config: RunConfig) -> None:
         """Describe the machine of a run that was killed before it could, or whose record was damaged."""
-        if self.meta():
-            return
-        origin = (initial or {}).get("init_from")
-        described = {} if origin is None else {"init_from": origin}
-        self._save_json(META, describe_machine(config) | {"resumed": True} | described)
+        if self._read_if_good(META) is None:
+            self._save_json(META, describe_machine(config) | {"resumed": True} | self.meta())
 
     def spec(self) -> dict[str, Any] | None:
         """What an agent must know of the task; None in runs of versions that did not write it."""
@@ -326,11 +243,7 @@ class RunDirectory:
         # In this order: a crash in between leaves a run that `rle resume` ends as it was to end.
         self._save_json(CHANGES, {"changes": [*self.changes(), change]})
         (self.path / FINISHED).unlink(missing_ok=True)
-        self._save_config(config)
-
-    def set_aside(self, name: str) -> None:
-        """Give a damaged file another name."""
-        (self.path / name).rename(self.path / (name + ASIDE))
+        self.save_config(config)
 
     # Checkpoints, and the suite's own data of the same moments.
 
@@ -365,7 +278,11 @@ class RunDirectory:
         if step is None:
             return self.load_latest(only)[1]
         self.require_checkpoint(step)
-        return self._checkpoints.load(step, only)
+        try:
+            return self._checkpoints.load(step, only)
+        except DamagedFileError as error:
+            advice = "choose another step, or none for the latest that is good."
+            raise DamagedFileError(error.path, error.why, advice) from error
 
     def load_latest(self, only: Collection[str] = ()) -> tuple[int, State]:
         """Step and state of the latest checkpoint that is good; that others are not is said."""
@@ -396,10 +313,13 @@ class RunDirectory:
         """The agent that the run began with, if it was another run's; None if it began anew."""
         if not (self.path / INITIAL).exists():
             return None
-        Manifest.read(self.path).check_file(INITIAL)
         from rle.runs.state import load_state
 
-        return load_state(self.path / INITIAL)
+        try:
+            Manifest.read(self.path).check_file(INITIAL)
+            return load_state(self.path / INITIAL)
+        except DamagedFileError as error:
+            raise DamagedFileError(error.path, error.why, "train the run again.") from error
 
     def artefact_steps(self) -> list[int]:
         """Steps at which the suite's own data stand, ascending."""

@@ -6,11 +6,10 @@ Nothing is made up: a log that has lost lines goes on without them.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rle.errors import UsageError
 from rle.runs.checkpoints import ARTEFACTS, CHECKPOINTS, Checkpoints, checkpoint_name
-from rle.runs.directory import CONFIG, INITIAL, RunDirectory
+from rle.runs.directory import CONFIG, INCIDENTS, INITIAL, RunDirectory
 from rle.runs.files import (
     ASIDE,
     DamagedFileError,
@@ -19,6 +18,7 @@ from rle.runs.files import (
     require_no_link,
     write_whole,
 )
+from rle.runs.leftovers import clear_partial
 from rle.runs.logs import LOGS, METRICS, Lines, parse_lines
 from rle.runs.manifest import Manifest, Mark
 
@@ -44,37 +44,36 @@ def state_to_go_on_from(run: RunDirectory) -> tuple[State | None, list[str]]:
     return found.state, [] if sentence is None else [sentence]
 
 
-def initial_state(run: RunDirectory, needed: bool) -> State | None:
-    """The agent of another run that this one began with; one that is damaged may not be `needed`."""
-    try:
-        return run.load_initial()
-    except DamagedFileError as error:
-        if not needed:
-            return None
-        raise UsageError(
-            f"{error.path} is damaged ({error.why}) and the run has no good checkpoint: train it again."
-        ) from error
-
-
 def mend(run: RunDirectory, iteration: int, step: int, problems: list[str]) -> None:
     """Bring the files of a run to the moment it goes on from; record `problems` and all others.
 
     What was logged and saved after that moment is dropped, so that a resumed run logs it once.
     """
-    run.clear_leftovers()
+    clear_partial(run.path)
     begins_again = bool(problems) and iteration == 0
-    unchecked = run.unchecked()
-    problems = problems if unchecked is None else [*problems, unchecked]
-    for name, why in run.damaged().items():
+    unchecked, damaged = run.unchecked(), run.damaged()
+    logs = _look_at_logs(run, iteration)
+    # Recorded before anything is put right: what a crash then repeats is recorded twice, not never.
+    if INCIDENTS in damaged:
+        run.set_aside(INCIDENTS)
+    for sentence in (
+        *problems,
+        *([] if unchecked is None else [unchecked]),
+        *(
+            f"{name} is damaged ({why}): it is kept as {name}{ASIDE}."
+            for name, why in damaged.items()
+        ),
+        *(look.problem for look in logs if look.problem is not None),
+    ):
+        run.record(sentence, step)
+    for name in damaged.keys() - {INCIDENTS}:
         run.set_aside(name)
-        problems = [*problems, f"{name} is damaged ({why}): it is kept as {name}{ASIDE}."]
-    problems = [*problems, *_cut_logs(run, iteration, begins_again)]
+    for look in logs:
+        _cut(run, look, keep_whole=begins_again)
     checkpoints = Checkpoints(run.path)
     checkpoints.set_aside([later for later in checkpoints.steps() if later > step])
     checkpoints.drop_after(step)
     _adopt(run)
-    for sentence in problems:
-        run.record(sentence, step)
 
 
 def _adopt(run: RunDirectory) -> None:
@@ -88,13 +87,19 @@ def _adopt(run: RunDirectory) -> None:
         manifest.write()
 
 
-def _cut_logs(run: RunDirectory, iteration: int, keep_whole: bool) -> list[str]:
-    """Leave of each log what was logged up to `iteration`; returns what is wrong with it.
+class _Look(NamedTuple):
+    """A log as it is, and as it was when the run's checkpoint was written."""
 
-    A log that was damaged is kept beside as it was, and so are all if `keep_whole` says so.
-    """
+    name: str
+    data: bytes
+    kept: bytes
+    """What was logged up to then."""
+    problem: str | None
+
+
+def _look_at_logs(run: RunDirectory, iteration: int) -> list[_Look]:
     manifest = Manifest.read(run.path)
-    problems = []
+    looks = []
     ended: Counter[int] = Counter()
     for name in LOGS:
         path = run.path / name
@@ -107,19 +112,25 @@ def _cut_logs(run: RunDirectory, iteration: int, keep_whole: bool) -> list[str]:
             ended = _ended_episodes(values)
         else:
             lacks = _lacking_episodes(values, ended)
-        wrong = _sentence(name, lines, lacks) or manifest.check_log(name, data)
-        if wrong is not None:
-            problems.append(wrong)
-        if data and (wrong is not None or keep_whole):
-            write_whole(free_name(path), data)
-        _replace_log(run, manifest, name, b"".join(line + b"\n" for line, _ in kept))
-    return problems
+        wrong = manifest.check_log(name, data)
+        problem = None
+        # What a log is known to be it may have lost before: that was recorded then.
+        if wrong is not None or manifest.mark(name) is None:
+            problem = _sentence(name, lines, lacks) or wrong
+        looks.append(_Look(name, data, b"".join(line + b"\n" for line, _ in kept), problem))
+    return looks
 
 
-def _replace_log(run: RunDirectory, manifest: Manifest, name: str, data: bytes) -> None:
-    manifest.announce({name: Mark.of(data)})
+def _cut(run: RunDirectory, look: _Look, keep_whole: bool) -> None:
+    """Leave what was logged up to the checkpoint; what was damaged is kept beside it as it was."""
+    path = run.path / look.name
+    if look.data and (look.problem is not None or keep_whole):
+        write_whole(free_name(path), look.data)
+    manifest = Manifest.read(run.path)
+    manifest.announce({look.name: Mark.of(look.kept)})
     manifest.write()
-    write_whole(run.path / name, data)
+    if look.kept != look.data or not path.exists():
+        write_whole(path, look.kept)
 
 
 def _sentence(name: str, lines: Lines, lacks: str | None) -> str | None:

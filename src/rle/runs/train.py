@@ -23,7 +23,7 @@ from rle.runs.going_on import keep_change, with_total_steps
 from rle.runs.handed_over import trainer_of
 from rle.runs.inheritance import inherit
 from rle.runs.loading import load
-from rle.runs.mending import initial_state, mend, state_to_go_on_from
+from rle.runs.mending import mend, state_to_go_on_from
 from rle.runs.origin import Origin, find_origin
 from rle.runs.progress import ShowProgress
 from rle.runs.saving import Saving
@@ -181,16 +181,16 @@ def resume(
         sinks = [find_sink(name) for name in config.machine.sinks]
         trainer = trainer_of(config, env)
         state, problems = state_to_go_on_from(run)
-        initial = initial_state(run, needed=state is None)
         if state is not None:
             trainer.load_state_dict(state)
         else:
+            initial = run.load_initial()
             if initial is not None:
                 trainer.agent.load_state_dict(initial)
             trainer.start()
         # Only now: what cannot go on is left as it was.
         mend(run, trainer.iteration, trainer.step, problems)
-        run.keep_meta(config, initial)
+        run.keep_meta(config)
         if total_steps is not None:
             _say(keep_change(run, trainer), quiet)
         _keep_spec(run, trainer)

@@ -107,6 +107,12 @@ def make_task(
     suite, name = suite_of(task)
     suite.check_name(name)
     engine = suite.build(Wanted(name, config, device, engine_threads, pictures))
+    # Not before there is one: Task needs PyTorch.
+    from rle.tasks.base import Task
+
+    if not isinstance(engine, Task):
+        kind = type(engine).__name__
+        raise UsageError(f"the suite of {task} builds something of the kind {kind}: return a Task.")
     return as_shown(engine, config, device)
 
 

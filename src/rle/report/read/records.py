@@ -128,7 +128,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
     checkpoints, artefacts = directory.checkpoint_steps(), directory.artefact_steps()
     if is_fourroom(task):  # Of others, nothing in these files is shown.
         checkpoints = _good_ones(directory.check_checkpoint, checkpoints, "checkpoint", notes)
-        artefacts = _good_ones(directory.check_artefacts, artefacts, "visit counts", notes)
+        artefacts = _good_ones(directory.check_artefacts, artefacts, "map of visits", notes)
     origin = origin_of(meta)
     if origin is not None:
         notes.append(f"began with the agent of {origin['run']}@{origin['step']}.")
