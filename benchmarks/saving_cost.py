@@ -54,7 +54,9 @@ def measure(task: str, seconds: float) -> None:
     digests, flushes, writes = Clock(), Clock(), Clock()
     hashlib.sha256 = digests.around(hashlib.sha256)  # type: ignore[assignment]
     files.os.fsync = flushes.around(os.fsync)  # type: ignore[assignment]
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+    # Not in /tmp, which is no disk on many machines.
+    Path("runs").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir="runs") as folder:
         run = RunDirectory.create(Path(folder) / "run", config)
         trainer, log = Trainer(config), JsonLines()
         trainer.start()

@@ -21,7 +21,7 @@ from rle.runs.directory import CONFIG, FINISHED, INCIDENTS, META, SPEC, RunDirec
 from rle.runs.files import ASIDE
 from rle.runs.loading import load
 from rle.runs.logs import EPISODES, METRICS
-from rle.runs.manifest import MANIFEST
+from rle.runs.manifest import MANIFEST, Manifest, Mark
 from rle.runs.train import resume, train_config
 from tests.builders import small_config
 from tests.runs.test_going_on import without_time
@@ -166,13 +166,15 @@ def test_a_log_that_has_lost_lines(
 ) -> None:
     path = run.path / name
     lines = path.read_bytes().splitlines(keepends=True)
+    # Eight iterations; the eight environments are truncated in the third, fifth and seventh. "cut": as
+    # it was at the checkpoint before the last, after the sixth.
+    of, before = (8, 6) if name == METRICS else (3 * 8, 2 * 8)
+    assert len(lines) == of
     if how == "gone":
         path.unlink()
     else:
-        path.write_bytes(b"" if how == "empty" else b"".join(lines[:3]))
-    # Eight iterations; in four of them the eight environments are truncated.
-    lost, of = len(lines) - (3 if how == "cut" else 0), len(lines)
-    assert of == (8 if name == METRICS else 8 * 3)
+        path.write_bytes(b"" if how == "empty" else b"".join(lines[:before]))
+    lost = of - (before if how == "cut" else 0)
     what = "iterations" if name == METRICS else "episodes"
     with pytest.warns(UserWarning, match=f"{name} lacks {lost} of {of} {what}, which are lost"):
         resume(run.path, quiet=True)
@@ -244,6 +246,18 @@ def test_a_manifest_that_is_damaged_or_gone(run: RunDirectory, whole: RunDirecto
     # What is there now is known from now on.
     flip(checkpoint(run, 1024), 1000)
     assert run.latest_checkpoint() == 768
+
+
+def test_what_was_announced_and_not_written(run: RunDirectory) -> None:
+    """However often a process is killed between the two."""
+    config, lines = run.config(), run.metrics()
+    for text in (b"1", b"22", b"3"):
+        manifest = Manifest.read(run.path)
+        manifest.announce({CONFIG: Mark.of(text), METRICS: Mark.of(text)})
+        manifest.write()
+        assert run.config() == config
+        assert run.metrics() == lines
+        assert run.problems() == []
 
 
 def test_a_run_that_is_as_it_was_has_nothing_to_say(run: RunDirectory, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from rle.runs.files import (
     digest_of,
     digest_of_file,
     read_json,
+    reading,
     write_json,
 )
 
@@ -121,8 +122,17 @@ class Manifest:
     def announce(self, marks: Mapping[str, Mark]) -> None:
         """Let files become `marks`; what they were before stays valid until they are next written."""
         for name, mark in marks.items():
-            before = [old for old in self.files.get(name, ()) if old != mark]
-            self.files[name] = (mark, *before[:1])
+            # Not simply the newest: that may have been announced by a process that was killed then.
+            before = [old for old in self.files.get(name, ()) if self._is_there(name, old)]
+            self.files[name] = (mark, *(old for old in before if old != mark))
+
+    def _is_there(self, name: str, mark: Mark) -> bool:
+        """Whether a file is, or a log begins, as `mark` says."""
+        try:
+            with reading(self.folder / name) as file:
+                return digest_of(file.read(mark.size)) == mark.sha256
+        except DamagedFileError:
+            return False
 
     def grown(self, marks: Mapping[str, Mark]) -> None:
         """Logs have become longer: what they were before is less than they must now be."""
