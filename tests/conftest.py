@@ -1,11 +1,22 @@
-"""Tests of an extra that is not installed are skipped: not every platform has all of them."""
+"""Tests of an extra that is not installed are skipped: not every platform has all of them.
+
+And none touches what the user keeps in their own folders.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from importlib.util import find_spec
 
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What tests trust is not remembered beside what the user does; in their processes too."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
 
 EXTRAS = ("ale_py", "av", "envpool", "mujoco", "stable_baselines3", "tensorboard")
 

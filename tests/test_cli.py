@@ -262,6 +262,7 @@ def test_a_damaged_configuration_is_one_sentence(
         ["list", "tasks"],
         ["list", "strategies"],
         ["list", "studies"],
+        ["list", "runs", "tests/runs/data"],
         ["train", "fourrom"],
         ["train", "fourroom", "--explore", "rlee"],
         ["train", "fourroom", "--learning-rat", "1"],

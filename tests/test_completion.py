@@ -33,7 +33,7 @@ def offered(line: str) -> list[str]:
         ("re", ["resume", "report"]),
         ("trian ", []),
         ("--completion ", ["bash", "zsh", "fish"]),
-        ("list ", ["tasks", "strategies", "studies"]),
+        ("list ", ["tasks", "strategies", "studies", "runs"]),
         ("list stu", ["studies"]),
         ("train f", ["fourroom", "fourroom-sparse", "fourroom-noisytv"]),
         ("train a", ["atari/"]),

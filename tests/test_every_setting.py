@@ -7,6 +7,7 @@ import typing
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,6 +23,7 @@ from rle.idle import APPLIES_WHEN, Condition, Situation, refuse_idle_settings
 from rle.learn.compilation import should_compile
 from rle.nets.build import make_actor_critic
 from rle.presets import preset_config
+from rle.runs.directory import RunDirectory
 from rle.runs.train import train_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace, shortest_name
@@ -129,6 +131,15 @@ def files(config: RunConfig, folder: Path) -> set[str]:
     return {path.name.partition(".0.")[0] for path in run.path.rglob("*")}
 
 
+def savings(config: RunConfig) -> int:
+    """How many checkpoints are written, of which not all stay."""
+    saved = []
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(RunDirectory, "save_checkpoint", lambda *given: saved.append(given))
+        train_config(config, Path(folder) / "run", quiet=True)
+    return len(saved)
+
+
 class Case(NamedTuple):
     """Another value of a setting, a run in which it applies, and how it is seen to."""
 
@@ -147,6 +158,8 @@ CASES: dict[str, Case] = {
     "machine.threads": Case(2, ROOMS, pytorch_threads),
     "machine.compile": Case("on", ROOMS, should_compile),
     "machine.checkpoint_every": Case(2 * 4 * 8, ROOMS, files),
+    "machine.checkpoint_minutes": Case(1e-9, varied(ROOMS, checkpoint_every=10**6), savings),
+    "machine.keep_checkpoints": Case(1, ROOMS, files),
     "machine.sinks": Case(("tensorboard",), ROOMS, files),
     "environment.num_envs": Case(6),
     "environment.time_limit": Case(3),

@@ -16,6 +16,7 @@ from rle.presets import preset_config
 from rle.renamed import RENAMED, RENAMED_PARAMETERS
 from rle.report.read.records import read_run
 from rle.runs.directory import RunDirectory
+from rle.runs.manifest import MANIFEST
 from rle.runs.train import resume, train_config
 from rle.settings import from_dict, locate, replace, to_dict, with_defaults
 from rle.studies import Method, find_study
@@ -168,7 +169,8 @@ def test_both_spellings_on_the_command_line(tmp_path: Path, capsys: pytest.Captu
 
 
 def make_old(path: Path, config: RunConfig) -> None:
-    """Turn a run directory into what was written before names changed."""
+    """Turn a run directory into what was written before names changed, when there was no manifest."""
+    (path / MANIFEST).unlink()
     (path / "config.json").write_text(json.dumps(as_written_before(config)))
     run = RunDirectory.open(path)
     step, state = run.latest_checkpoint(), run.load_checkpoint()
@@ -178,6 +180,7 @@ def make_old(path: Path, config: RunConfig) -> None:
         network[module + dot + old_names.get(last, last)] = network.pop(name)
     assert {"log_deviation", "policy_head.weight_deviation"} < set(network)
     run.save_checkpoint(step, state, {})
+    (path / MANIFEST).unlink()
 
 
 def test_earlier_runs_go_on_bit_for_bit(tmp_path: Path) -> None:
@@ -200,6 +203,7 @@ def test_metrics_of_earlier_runs_are_read_by_their_present_names(tmp_path: Path)
     for now, old in METRICS.items():
         text = text.replace(now, old)
     file.write_text(text)
+    (run.path / MANIFEST).unlink()
     assert run.metrics() == present
     assert read_run(run.path, "run").curves.keys() == curves.keys()
 

@@ -8,6 +8,7 @@ below them. The method alone, for agents of one's own, is `rle.core`.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rle.environments import register_with_gymnasium
@@ -92,17 +93,25 @@ _find = lazy_names(
 register_with_gymnasium()
 
 
-def available(what: str) -> dict[str, str]:
-    """Names and descriptions of `tasks`, `strategies` or `studies`."""
+def available(what: str, folder: Any = None) -> dict[str, str]:
+    """Names and descriptions of `tasks`, `strategies` or `studies`, or of the `runs` below `folder`.
+
+    Of runs: state, steps, score and size; `folder` is `runs` if it is not given.
+    """
     from rle.checks import nearest
     from rle.errors import UsageError
     from rle.explore.registry import strategy_names
+    from rle.runs.listing import list_runs
     from rle.studies.catalogue import study_names
     from rle.tasks.registry import task_names
 
     lists = {"tasks": task_names, "strategies": strategy_names, "studies": study_names}
+    if what == "runs":
+        return list_runs(Path("runs" if folder is None else folder))
     if what not in lists:
-        raise UsageError(f"there is no list of {what!r}: {nearest(what, lists)}")
+        raise UsageError(f"there is no list of {what!r}: {nearest(what, [*lists, 'runs'])}")
+    if folder is not None:
+        raise UsageError(f"{what} are in no folder: leave out {str(folder)!r}.")
     return lists[what]()
 
 

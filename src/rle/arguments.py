@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import tyro
 
-from rle.checks import closest, require
+from rle.checks import closest, require, short
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.own import SOURCE, own_strategy
@@ -38,6 +38,10 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if args is not None and DECLARE in args:
             raise Declared(self)
+        for argument in args or ():
+            # Which argparse would take for the end of all options, and for no value at all.
+            if argument.startswith("--") and argument.endswith("=--"):
+                raise UsageError(f"{argument.removesuffix('=--')} is '--', which is no value.")
         return super().parse_known_args(args, namespace)
 
     def print_help(self, file: Any = None) -> None:
@@ -93,7 +97,36 @@ def _form(action: argparse.Action) -> str:
 
 def whole_number(text: str) -> int:
     """The number that an option of a `Parser` is given, in any of the ways people write it."""
-    return int(_as_python_has_it(text))
+    try:
+        return int(_as_python_has_it(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{short(repr(text))} is no whole number") from None
+
+
+def task_first(
+    parser: Parser, arguments: Sequence[str], is_task: Callable[[str], bool]
+) -> list[str]:
+    """`--seed 3 fourroom` as `fourroom --seed 3`: what settings there are depends on the task."""
+    if not arguments or not arguments[0].startswith("--"):
+        return list(arguments)
+    takes_value = False
+    for index, argument in enumerate(arguments):
+        if argument.startswith("--"):
+            action = parser._option_string_actions.get(argument)
+            takes_value = "=" not in argument and (action is None or action.nargs != 0)
+        elif not takes_value and is_task(argument):
+            return [argument, *arguments[:index], *arguments[index + 1 :]]
+        else:
+            takes_value = False
+    first = arguments[0].partition("=")[0]
+    # Of --task, and of a line without any task, is complained elsewhere.
+    if first not in ("--task", *parser._option_string_actions) and not _all_options(arguments):
+        raise UsageError(f"the task comes before its settings: {parser.prog} TASK {first} ...")
+    return list(arguments)
+
+
+def _all_options(arguments: Sequence[str]) -> bool:
+    return all(argument.startswith("-") for argument in arguments)
 
 
 def with_settings(default: RunConfig, arguments: Sequence[str]) -> RunConfig:
@@ -174,7 +207,8 @@ def _as_python_has_it(value: str) -> str:
 def _one_sentence(box: str) -> str:
     """What an error box of tyro says, in our words where we know it."""
     words = re.sub(r"\x1b\[[\d;]*m", "", box)  # On a terminal, tyro colours it.
-    words = re.sub(r"\s+", " ", re.sub(r"[│╭╮╰╯─]", " ", words)).partition("For full helptext")[0]
+    words = re.sub(r"[│╭╮╰╯─]|-{10,}", " ", words)
+    words = re.sub(r"\s+", " ", words).partition("For full helptext")[0]
     for pattern, sentence in _COMPLAINTS:
         found = re.search(pattern, words)
         if found:

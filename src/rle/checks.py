@@ -57,14 +57,38 @@ def require_choice(label: str, value: str, choices: tuple[str, ...]) -> None:
         raise UsageError(f"{label} is {value!r}: {nearest(value, choices)}")
 
 
+LARGEST = 2**63 - 1
+"""The largest whole number that arrays can count with."""
+
+
 def require_positive(label: str, value: float) -> None:
     """Raise `UsageError` unless `value` is above 0 and finite."""
     require(0 < value < math.inf, f"{label} is {value}: give a finite number above 0.")
+    _require_countable(label, value)
 
 
 def require_not_negative(label: str, value: float) -> None:
     """Raise `UsageError` unless `value` is 0 or above it, and finite."""
     require(0 <= value < math.inf, f"{label} is {value}: give 0 or a finite number above it.")
+    _require_countable(label, value)
+
+
+def require_seed(label: str, value: int) -> None:
+    """Raise `UsageError` unless `value` is a whole number of up to 128 bits."""
+    require(
+        0 <= value < 2**128, f"{label} is {short(value)}: give 0 or a number of up to 38 digits."
+    )
+
+
+def _require_countable(label: str, value: float) -> None:
+    if isinstance(value, int):
+        require(value <= LARGEST, f"{label} is {short(value)}: give at most {LARGEST}.")
+
+
+def short(value: object, most: int = 60) -> str:
+    """The text of a value, cut where nobody would read on."""
+    text = str(value)
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def require_finite(label: str, value: object) -> None:
@@ -84,3 +108,5 @@ def require_layers(label: str, sizes: tuple[int, ...]) -> None:
         all(size > 0 for size in sizes),
         f"{label} is {list(sizes)}: every layer needs at least one unit.",
     )
+    for size in sizes:
+        _require_countable(label, size)

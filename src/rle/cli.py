@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -11,8 +12,8 @@ from pathlib import Path
 
 # A verb imports what it needs when it needs it: PyTorch alone takes longer than most answers.
 import rle
-from rle.arguments import Parser, named, whole_number, with_settings
-from rle.checks import nearest
+from rle.arguments import Parser, named, task_first, whole_number, with_settings
+from rle.checks import nearest, require
 from rle.checkup.check import STEPS, check_name, is_run
 from rle.checkup.show import shown
 from rle.errors import Interrupted, RunError, UsageError, is_of_the_disk
@@ -24,8 +25,10 @@ from rle.runs.directory import RunDirectory, require_folder
 from rle.runs.origin import find_origin
 from rle.settings import changed
 from rle.studies.catalogue import find_study
-from rle.tasks.registry import check_task_name
+from rle.tasks.registry import check_task_name, is_task_name
 from rle.terminal import RED, YELLOW, Entry, Section, page, styled
+
+_TRUST = "run code that the run names and that is not part of this package; once said, remembered"
 
 
 def _train(arguments: Sequence[str]) -> None:
@@ -58,8 +61,12 @@ def _train(arguments: Sequence[str]) -> None:
         help="begin with the agent of another run, as it stood at a checkpoint (default: its latest): "
         "networks, what its strategy has learned, statistics of observations; all else starts fresh",
     )
+    parser.add_argument(
+        "--trust", action="store_true", help=f"{_TRUST}; of the run that --init-from names"
+    )
     show_help = any(argument in ("-h", "--help") for argument in arguments)
-    known, rest = parser.parse_known_args([a for a in arguments if a not in ("-h", "--help")])
+    arguments = [argument for argument in arguments if argument not in ("-h", "--help")]
+    known, rest = parser.parse_known_args(task_first(parser, arguments, is_task_name))
     if known.task is None:
         if not show_help:
             parser.error("the following arguments are required: task")
@@ -75,9 +82,15 @@ def _train(arguments: Sequence[str]) -> None:
         print_settings(parser, default)
         return
     config = with_settings(default, rest)
+    require(
+        known.init_from is not None or not known.trust,
+        "--trust is of the run that --init-from names: leave it out.",
+    )
     if known.init_from is not None:
         find_origin(known.init_from)  # says what is wrong before PyTorch is imported
-    run = rle.train_config(config, known.out, given=named(rest), init_from=known.init_from)
+    run = rle.train_config(
+        config, known.out, given=named(rest), init_from=known.init_from, trust=known.trust
+    )
     print(f"finished: {run.path}")
 
 
@@ -92,9 +105,10 @@ def _resume(arguments: Sequence[str]) -> None:
         help="go on to so many steps, finished or not; what then differs from a run that was so long "
         "from the start is said",
     )
+    parser.add_argument("--trust", action="store_true", help=_TRUST)
     known = parser.parse_args(arguments)
     found = RunDirectory.open(known.run)
-    run = rle.resume(found.path, total_steps=known.total_steps)
+    run = rle.resume(found.path, total_steps=known.total_steps, trust=known.trust)
     print(f"finished: {run.path}")
 
 
@@ -102,23 +116,33 @@ def _eval(arguments: Sequence[str]) -> None:
     """Play fresh episodes with a trained agent: rle eval RUN [--episodes N] [--greedy] [--video DIR]"""
     parser = _parser("eval", "Play fresh episodes with a trained agent.")
     parser.add_argument("run", type=Path, help="the run directory, as `rle train` printed it")
-    parser.add_argument("--episodes", type=int, default=32, help="how many to play")
-    parser.add_argument("--step", type=int, default=None, help="a checkpoint (default: the latest)")
+    parser.add_argument("--episodes", type=whole_number, default=32, help="how many to play")
+    parser.add_argument(
+        "--step", type=whole_number, default=None, help="a checkpoint (default: the latest)"
+    )
     parser.add_argument("--greedy", action="store_true", help="take the most likely actions")
-    parser.add_argument("--seed", type=int, default=0, help="of the episodes")
+    parser.add_argument("--seed", type=whole_number, default=0, help="of the episodes")
     parser.add_argument("--video", type=Path, default=None, help="film the agent into this folder")
     parser.add_argument(
         "--overwrite", action="store_true", help="let videos take the place of those in the folder"
     )
-    parser.add_argument("--clips", type=int, default=4, help="videos, each under another z")
+    parser.add_argument(
+        "--clips", type=whole_number, default=4, help="videos, each under another z"
+    )
     parser.add_argument("--seconds", type=float, default=30.0, help="of play, per video at most")
+    parser.add_argument("--trust", action="store_true", help=_TRUST)
     known = parser.parse_args(arguments)
     RunDirectory.open(known.run)  # says what is wrong before PyTorch is imported
     if known.video is not None:
         _film(known)
         return
     result = rle.eval(
-        known.run, known.episodes, step=known.step, greedy=known.greedy, seed=known.seed
+        known.run,
+        known.episodes,
+        step=known.step,
+        greedy=known.greedy,
+        seed=known.seed,
+        trust=known.trust,
     )
     print(
         f"mean score {result.mean:.3f} over {len(result.scores)} episodes "
@@ -139,6 +163,7 @@ def _film(known: argparse.Namespace) -> None:
         greedy=known.greedy,
         seed=known.seed,
         overwrite=known.overwrite,
+        trust=known.trust,
     )
     for clip in films:
         print(f"{clip.path}: score {score_text(clip.score)}")
@@ -153,7 +178,7 @@ def _study(arguments: Sequence[str]) -> None:
     parser.add_argument("--tasks", nargs="+", default=(), help="only these of its tasks")
     parser.add_argument("--methods", nargs="+", default=(), help="only these of its methods")
     parser.add_argument(
-        "--seeds", type=int, default=None, help="runs of each (default: as it declares)"
+        "--seeds", type=whole_number, default=None, help="runs of each (default: as it declares)"
     )
     parser.add_argument(
         "--total-steps",
@@ -162,7 +187,7 @@ def _study(arguments: Sequence[str]) -> None:
         help="agent steps of each run (default: as it declares)",
     )
     parser.add_argument(
-        "--workers", type=int, default=None, help="processes (default: one per core)"
+        "--workers", type=whole_number, default=None, help="processes (default: one per core)"
     )
     parser.add_argument(
         "--out", type=Path, default=None, help="where its runs are (default: runs/<study>)"
@@ -214,10 +239,14 @@ def _report(arguments: Sequence[str]) -> None:
 
 
 def _list(arguments: Sequence[str]) -> None:
-    """What there is: rle list tasks | strategies | studies"""
+    """What there is: rle list tasks | strategies | studies | runs [DIR]"""
     parser = _parser("list", "List what there is.")
-    parser.add_argument("what", help="tasks, strategies or studies")
-    lines = rle.list(parser.parse_args(arguments).what)
+    parser.add_argument("what", help="tasks, strategies, studies or runs")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="where the runs are (default: runs); of runs only"
+    )
+    known = parser.parse_args(arguments)
+    lines = rle.list(known.what, known.folder)
     width = max(map(len, lines))
     for name, line in lines.items():
         print(f"{name:{width}}  {line}")
@@ -238,6 +267,7 @@ def _check(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--steps", type=whole_number, default=STEPS, help="random steps to play in a task"
     )
+    arguments = task_first(parser, arguments, lambda name: is_run(name) or is_task_name(name))
     known, rest = parser.parse_known_args(arguments)
     settings = {}
     if not is_run(known.task):
@@ -268,7 +298,7 @@ def _bench(arguments: Sequence[str]) -> None:
         default=2.0,
         help="of each round at least; longer ones scatter less",
     )
-    known, rest = parser.parse_known_args(arguments)
+    known, rest = parser.parse_known_args(task_first(parser, arguments, is_task_name))
     check_task_name(known.task)
     default = preset_config(known.task, "rle", known.preset)
     settings = changed(default, with_settings(default, rest))
@@ -337,6 +367,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Ctrl-C or SIGTERM.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Names of files may hold what no text has, and a terminal may lack φ.
+            stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = lambda message, *_, **__: _say("warning:", YELLOW, message)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_usage(), end="")
@@ -373,4 +407,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(who: str, style: str, message: object) -> None:
+    message = " ".join(str(message).split("\n"))  # One sentence, whatever it quotes.
     print(f"{styled(who, style, sys.stderr)} {message}", file=sys.stderr)

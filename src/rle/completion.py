@@ -22,6 +22,7 @@ from rle.explore.registry import strategy_names
 from rle.modules import FEATURE_GROUP, installed
 from rle.presets import default_preset, preset_config, preset_names
 from rle.studies.catalogue import find_study
+from rle.studies.files import SUFFIX, named_in
 from rle.studies.registry import STUDIES
 from rle.tasks.registry import suite_of, task_names
 
@@ -180,7 +181,7 @@ class _Line:
         if action.dest in ("tasks", "methods"):
             return self._parts_of_study(action.dest)
         if action.dest == "what":
-            return dict.fromkeys(("tasks", "strategies", "studies"), "")
+            return dict.fromkeys(("tasks", "strategies", "studies", "runs"), "")
         return {}
 
     def _presets(self) -> Candidates:
@@ -194,6 +195,8 @@ class _Line:
         name = self._argument()
         if name is None:
             return {}
+        if name.endswith(SUFFIX):
+            return dict.fromkeys(named_in(Path(name), kind), "")
         study = find_study(name)
         parts = study.tasks if kind == "tasks" else [method.name for method in study.methods]
         return dict.fromkeys(parts, "")

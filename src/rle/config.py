@@ -20,6 +20,7 @@ from rle.checks import (
     require_layers,
     require_not_negative,
     require_positive,
+    require_seed,
 )
 from rle.modules import DISTRIBUTION_GROUP, installed, path_of
 from rle.values import Keywords
@@ -43,6 +44,10 @@ _JSON: Any = tyro.constructors.PrimitiveConstructorSpec(
 )
 
 
+LARGEST_BATCH = 2**31 - 1
+"""Transitions of a rollout, which are counted and permuted."""
+
+
 @dataclass(frozen=True)
 class MachineConfig:
     """With what a run is made: none of it makes another method of it."""
@@ -61,6 +66,10 @@ class MachineConfig:
     """Transitions computed at a time, so that they fit the cache; the minibatch keeps its meaning."""
     checkpoint_every: int = 500_000
     """Steps between checkpoints."""
+    checkpoint_minutes: float = 10.0
+    """Minutes after which there is one more, until the next takes its place; 0: by steps alone."""
+    keep_checkpoints: int = 0
+    """So many of the last checkpoints stay, and the one with the best score; 0: all at such steps."""
     sinks: tuple[str, ...] = ()
     """Where metrics go besides the run directory: tensorboard, wandb, trackio (extras of these names),
     or `module:name` of your own."""
@@ -73,6 +82,8 @@ class MachineConfig:
         if self.micro_batch is not None:
             require_positive("micro-batch", self.micro_batch)
         require_positive("checkpoint-every", self.checkpoint_every)
+        require_not_negative("checkpoint-minutes", self.checkpoint_minutes)
+        require_not_negative("keep-checkpoints", self.keep_checkpoints)
 
 
 @dataclass(frozen=True)
@@ -402,8 +413,13 @@ class RunConfig:
     def __post_init__(self) -> None:
         require_choice("preset", self.preset, ("paper", "released", "desktop"))
         require_positive("total-steps", self.total_steps)
-        require_not_negative("seed", self.seed)
+        require_seed("seed", self.seed)
         batch = self.batch_size
+        require(
+            batch <= LARGEST_BATCH,
+            f"a rollout of {self.environment.num_envs} environments x {self.learner.rollout_steps} "
+            f"steps is more than {LARGEST_BATCH:,} transitions: choose fewer of either.",
+        )
         require(
             batch % self.learner.minibatches == 0,
             f"a rollout of {self.environment.num_envs} environments x {self.learner.rollout_steps} "

@@ -274,6 +274,8 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "machine.precision": (IMAGES,),
     "machine.micro_batch": OF_LEARNER,
     "machine.checkpoint_every": ALWAYS,
+    "machine.checkpoint_minutes": ALWAYS,
+    "machine.keep_checkpoints": ALWAYS,
     "machine.sinks": ALWAYS,
     "environment.num_envs": ALWAYS,
     "environment.time_limit": ALWAYS,  # Engines that keep none refuse it as they play.

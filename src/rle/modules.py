@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -33,6 +34,10 @@ def search_working_folder() -> None:
 
 def import_named(module: str, what: str) -> ModuleType:
     """The module called `module`; where that fails, a sentence that begins with `what`."""
+    if not re.fullmatch(r"\w+(\.\w+)*", module):
+        raise UsageError(
+            f"{what}, but {module!r} is no module's name: give one that can be imported."
+        )
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -49,11 +54,12 @@ def import_named(module: str, what: str) -> ModuleType:
             f"{what}, but the module {module!r} needs {missing!r}, which is not installed: "
             f"pip install {missing.partition('.')[0]}."
         ) from error
-    except Exception as error:
+    # A program that ends itself is no module either.
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{what}, but {_where_it_failed(module, error)}") from error
 
 
-def _where_it_failed(module: str, error: Exception) -> str:
+def _where_it_failed(module: str, error: BaseException) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
     # A syntax error names its place itself.
     where = "" if isinstance(error, SyntaxError) else f" ({place.filename}, line {place.lineno})"
@@ -98,7 +104,11 @@ def path_of(function: Callable[..., Any]) -> str | None:
 def installed(group: str) -> dict[str, EntryPoint]:
     """What installed packages bring along, by name: their entry points of a group, not yet loaded."""
     groups = [old for old, new in RENAMED_GROUPS.items() if new == group] + [group]
-    return {entry.name: entry for each in groups for entry in entry_points(group=each)}
+    # The working folder may hold what somebody else wrote: nothing in it is installed.
+    places = [place for place in sys.path if Path(place).resolve() != Path.cwd()]
+    found = [entry for each in distributions(path=places) for entry in each.entry_points]
+    # What comes first on the path counts, as it does for modules.
+    return {entry.name: entry for name in groups for entry in found[::-1] if entry.group == name}
 
 
 def load_installed(group: str, name: str, kind: type[Kind]) -> Kind:

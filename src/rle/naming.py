@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 LONGEST = 100
@@ -20,7 +21,7 @@ def folder_name(text: str) -> str:
     name = _DEVICES.sub(r"\1_", _plain(text), count=1)
     if len(name) <= LONGEST:
         return name
-    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    mark = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
     return f"{name[: LONGEST - len(mark) - 1]}-{mark}"
 
 
@@ -30,13 +31,28 @@ def folder_within(parent: Path, text: str) -> str:
     They had names that not every file system takes; what began under one goes on under it.
     """
     name, earlier = folder_name(text), _plain(text)
-    return earlier if name != earlier and _is_folder(parent / earlier) else name
+    return earlier if name != earlier and is_folder(parent / earlier) else name
 
 
-def _is_folder(path: Path) -> bool:
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands at `path`, which need not be a name that the file system takes."""
+    return _look(path, Path.is_dir)
+
+
+def exists(path: Path) -> bool:
+    """Whether anything stands there."""
+    return _look(path, Path.exists)
+
+
+def is_file(path: Path) -> bool:
+    """The same of a file."""
+    return _look(path, Path.is_file)
+
+
+def _look(path: Path, at: Callable[[Path], bool]) -> bool:
     try:
-        return path.is_dir()
-    except OSError:  # A name too long for this file system.
+        return at(path)
+    except (OSError, ValueError):  # Too long, or with signs that no name has.
         return False
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rle.aliases import SETTINGS
-from rle.checks import closest, require
+from rle.checks import closest, require, short
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.own import SOURCE, own_strategy
 from rle.renamed import RENAMED, notice, other_spelling
-from rle.values import Keywords, fitting
+from rle.values import fitting
 
 _BARE_SECTIONS = ("machine", "environment", "network", "learner")
 """Sections whose settings go by their bare names, as on the command line."""
@@ -209,8 +209,14 @@ def to_dict(config: RunConfig) -> dict[str, Any]:
 
 
 def from_dict(values: Mapping[str, Any]) -> RunConfig:
-    """The inverse of `to_dict`; also reads what earlier versions wrote."""
-    return _build(RunConfig, _in_present_sections(values))
+    """The inverse of `to_dict`; also reads what earlier versions wrote.
+
+    Raises:
+        UsageError: a setting is unknown, or has a value that is not of its kind.
+
+    """
+    built: RunConfig = _build(RunConfig, _in_present_sections(values))
+    return built
 
 
 _MOVED_TO_MACHINE = {
@@ -241,8 +247,9 @@ def _in_present_sections(values: Mapping[str, Any]) -> dict[str, Any]:
                 continue
             place = present[section] = dict(present[section])
         moved |= {name: place.pop(name) for name in names if name in place}
-    if moved or isinstance(present.get("machine"), Mapping):
-        machine = moved | dict(present.get("machine", {}))
+    held = present.get("machine", {})
+    if isinstance(held, Mapping) and (moved or "machine" in present):
+        machine = moved | dict(held)
         if machine.pop("tensorboard", False):
             machine["sinks"] = ["tensorboard"]
         present["machine"] = machine
@@ -266,25 +273,41 @@ def with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def _build(kind: type[Any], values: Mapping[str, Any]) -> Any:
+def _build(kind: type[Any], values: Mapping[str, Any], place: str = "") -> Any:
     """Build dataclass `kind` from JSON values: lists become tuples, dictionaries dataclasses."""
     hints = typing.get_type_hints(kind)
     unknown = set(values) - set(hints)
     require(not unknown, f"unknown settings in the configuration: {', '.join(sorted(unknown))}.")
-    return kind(**{name: _convert(hints[name], value) for name, value in values.items()})
+    converted = {}
+    for name, value in values.items():
+        if name == _OWN:
+            converted[name] = _own_sections(value)
+        elif not _sections(hints[name]):
+            converted[name] = fitting(kind, name, value, place + name)
+        elif value is not None or types.NoneType not in typing.get_args(hints[name]):
+            require(isinstance(value, Mapping), f"{name} is {short(value)}: give its settings.")
+            converted[name] = _build(_section(hints[name]), value, f"{name}.")
+    return kind(**converted)
 
 
-def _convert(hint: Any, value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(value)
-    if hint is Keywords:
-        return Keywords(value)
+def _own_sections(value: Any) -> dict[str, dict[str, Any]] | None:
+    """Settings of users' strategies: only these know their types."""
+    if value is None:
+        return None
+    sections = value.values() if isinstance(value, Mapping) else [None]
+    require(
+        all(isinstance(held, Mapping) and isinstance(held.get(SOURCE), str) for held in sections),
+        f"{_OWN} is {short(value)}: give each strategy's settings with the module:NAME it came from.",
+    )
+    return {
+        name: {key: _frozen(part) for key, part in held.items()} for name, held in value.items()
+    }
+
+
+def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
-        if not _sections(hint):
-            # Settings of a user's strategy: only that strategy knows their types.
-            return {key: _convert(None, part) for key, part in value.items()}
-        return _build(_section(hint), value)
-    return value
+        return {key: _frozen(part) for key, part in value.items()}
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _section(hint: Any) -> type[Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from functools import cache
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal, Union
 
 from rle.errors import UsageError
@@ -24,7 +25,7 @@ class Keywords(dict[str, Any]):
         """`values` as JSON gives them back, or a `UsageError` about the setting `name`."""
         try:
             kept = json.loads(json.dumps(dict(values), allow_nan=False))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(
                 f"{name} is {values!r}, which is not kept in config.json ({error}): give numbers, "
                 "texts, True, False, None, and lists and dictionaries of them."
@@ -38,7 +39,7 @@ class Keywords(dict[str, Any]):
         """The object that a text on the command line describes."""
         try:
             values = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             values = None
         if not isinstance(values, dict):
             example = '{"map_name": "8x8"}'
@@ -79,11 +80,15 @@ def _as(option: Any, value: Any) -> tuple[bool, Any]:
         return all(isinstance(name, str) or callable(name) for name in value), tuple(value)
     if _is_tuple(option) and isinstance(value, list | tuple):
         sizes = [_as(int, size) for size in value]
-        return all(fits for fits, _ in sizes), tuple(size for _, size in sizes)
-    if option is int and _is_number(value) and float(value).is_integer():
+        return all(fits for fits, _ in sizes) and _has_length(option, value), tuple(
+            size for _, size in sizes
+        )
+    if option is int and _is_whole(value):
         return True, int(value)
-    if option is float and _is_number(value):
+    if option is float and _is_number(value) and abs(value) <= sys.float_info.max:
         return True, float(value)
+    if option is float and isinstance(value, float):
+        return True, value
     if option in (int, float) or _is_tuple(option):
         return False, value
     # Which text of several it is, the section checks.
@@ -92,6 +97,17 @@ def _as(option: Any, value: Any) -> tuple[bool, Any]:
 
 def _is_tuple(option: Any) -> bool:
     return typing.get_origin(option) is tuple
+
+
+def _has_length(option: Any, value: Sized) -> bool:
+    """Whether it has as many entries as the option names, if it says how many."""
+    kinds = typing.get_args(option)
+    return kinds[-1] is Ellipsis or len(value) == len(kinds)
+
+
+def _is_whole(value: Any) -> bool:
+    # Integers of any size: as floats, those beyond 1e308 have no value.
+    return _is_number(value) and (isinstance(value, Integral) or float(value).is_integer())
 
 
 def _is_number(value: Any) -> bool:

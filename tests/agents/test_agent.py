@@ -251,5 +251,9 @@ def test_a_checkpoint_of_other_settings_is_one_sentence(tmp_path: Path) -> None:
     values = json.loads((run.path / "config.json").read_text())
     values["network"]["policy_hidden"] = [17]
     (run.path / "config.json").write_text(json.dumps(values))
-    with pytest.raises(UsageError, match="does not fit"):
+    (run.path / "manifest.json").unlink()  # which knows that config.json was another
+    with (
+        pytest.raises(UsageError, match="does not fit"),
+        pytest.warns(UserWarning, match=r"manifest\.json is missing"),
+    ):
         rle.load(run.path)

@@ -81,7 +81,7 @@ def test_resumed_bit_for_bit(explore: str, task: str, tmp_path: Path) -> None:
     config = small_config(explore, task=task, time_limit=37)
     whole = train_config(config, tmp_path / "whole", quiet=True)
     stop_after(config, tmp_path / "stopped", 3)
-    resumed = resume(tmp_path / "stopped", quiet=True)
+    resumed = resume(tmp_path / "stopped", quiet=True, trust=True)
     assert_same_tree(whole.load_checkpoint(), resumed.load_checkpoint())
     assert whole.metrics()[-1].keys() == resumed.metrics()[-1].keys()
     for name in ("count_cells", "icm_forward_error"):

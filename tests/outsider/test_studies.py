@@ -155,14 +155,16 @@ def test_a_study_as_an_object(tmp_path: Path) -> None:
 def package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed package with a study, and one that is broken."""
     (folder / "packaged_studies.py").write_text(MODULE)
-    described = folder / "strange-1.0.dist-info"
-    described.mkdir()
+    # Not in the working folder itself: nothing in it is installed.
+    described = folder / "site" / "strange-1.0.dist-info"
+    described.mkdir(parents=True)
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: strange\nVersion: 1.0\n")
     (described / "entry_points.txt").write_text(
         "[rle.studies]\ntheirs = packaged_studies:MINE\nbroken = packaged_studies:NOTHING\n"
         "lost = packaged_studies:LOST\ndemo = packaged_studies:MINE\n"
     )
     monkeypatch.syspath_prepend(folder)
+    monkeypatch.syspath_prepend(folder / "site")
     installed.cache_clear()
     yield
     installed.cache_clear()

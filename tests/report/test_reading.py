@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from rle.report.read.records import last_lines, score_at_end, thinned_lines
 
 
@@ -17,36 +15,37 @@ def write_lines(path: Path, number: int) -> Path:
 
 
 def test_a_short_log_is_read_whole(tmp_path: Path) -> None:
-    lines, cut_short = thinned_lines(write_lines(tmp_path / "log", 7), most=7)
-    assert [line["step"] for line in lines] == list(range(7))
-    assert not cut_short
+    found = thinned_lines(write_lines(tmp_path / "log", 7), most=7)
+    assert [line["step"] for line in found.lines] == list(range(7))
+    assert not found.cut_short
 
 
 def test_a_long_log_is_thinned_evenly_with_both_ends(tmp_path: Path) -> None:
-    lines, _ = thinned_lines(write_lines(tmp_path / "log", 101), most=5)
-    assert [line["step"] for line in lines] == [0, 25, 50, 75, 100]
+    found = thinned_lines(write_lines(tmp_path / "log", 101), most=5)
+    assert [line["step"] for line in found.lines] == [0, 25, 50, 75, 100]
 
 
 def test_a_long_log_with_nan_is_read_whole(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log", 100)
     path.write_text(path.read_text().replace("33.0", "NaN"))
-    assert len(thinned_lines(path, most=5)[0]) == 100
+    assert len(thinned_lines(path, most=5).lines) == 100
 
 
 def test_a_last_line_cut_short_is_told(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log", 3)
     path.write_text(path.read_text() + '{"step": 3, "sc')
-    lines, cut_short = thinned_lines(path)
-    assert len(lines) == 3
-    assert cut_short
+    found = thinned_lines(path)
+    assert len(found.lines) == 3
+    assert found.cut_short
     assert len(last_lines(path, 9)) == 3
 
 
 def test_a_broken_line_between_those_that_are_kept_is_found(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log", 100)
     path.write_text(path.read_text().replace('{"step": 33, "score": 33.0}', '{"step": 33, "sco'))
-    with pytest.raises(ValueError, match="not an object"):
-        thinned_lines(path, most=5)
+    found = thinned_lines(path, most=5)
+    assert len(found.lines) == 99
+    assert found.damaged == 1
 
 
 def test_last_lines_of_long_and_short_files(tmp_path: Path) -> None:
@@ -56,7 +55,7 @@ def test_last_lines_of_long_and_short_files(tmp_path: Path) -> None:
         expected = list(range(20_000))[-number:]
         assert [line["step"] for line in last_lines(path, number)] == expected
     assert last_lines(tmp_path / "absent", 3) == []
-    assert thinned_lines(tmp_path / "absent") == ([], False)
+    assert thinned_lines(tmp_path / "absent") == ([], 0, False)
 
 
 def test_the_score_is_the_mean_of_the_last_128_episodes(tmp_path: Path) -> None:

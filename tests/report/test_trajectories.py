@@ -14,6 +14,7 @@ from rle.report.measure import watched as watched_module
 from rle.report.measure.play import SEED, load_for_pictures, watch
 from rle.report.measure.watched import Plan, watched
 from rle.report.read.records import RunRecord, read_run
+from rle.runs.manifest import MANIFEST
 from rle.runs.train import train_config
 from tests.builders import small_config
 
@@ -83,6 +84,7 @@ def test_another_agent_in_the_place_of_the_first_is_watched_again(run: RunRecord
     first, _ = watched(run, 256, PLAN)
     checkpoints = run.directory.path / "checkpoints"
     shutil.copy(checkpoints / "000000000512.safetensors", checkpoints / "000000000256.safetensors")
+    (run.directory.path / MANIFEST).unlink()  # which knows that it was another
     second, _ = watched(run, 256, PLAN)
     assert (second == watched(run, 512, PLAN)[0]).all()
     assert (second != first).any()

@@ -20,7 +20,7 @@ from rle.checkup.check import check
 from rle.cli import main
 from rle.config import RunConfig
 from rle.errors import RunError, UsageError
-from rle.runs import directory
+from rle.runs import manifest
 from rle.runs.callbacks import Callback
 from rle.runs.directory import RunDirectory
 from rle.runs.evaluate import evaluate
@@ -273,7 +273,7 @@ class TestTheDisk:
         def refuse(path: Path, *_, **__) -> None:
             raise OSError(errno.EROFS, "Read-only file system", str(path))
 
-        monkeypatch.setattr(directory, "write_json", refuse)
+        monkeypatch.setattr(manifest, "write_json", refuse)
         small = ["--explore=none", "--num-envs=4", "--rollout-steps=8", "--total-steps=64"]
         assert main(["train", TASK, *small, "--out", str(tmp_path / "run")]) == 1
         error = capsys.readouterr().err

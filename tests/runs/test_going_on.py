@@ -13,8 +13,9 @@ from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.learn import compilation
 from rle.runs.callbacks import Callback
-from rle.runs.directory import CHANGES, FINISHED, RunDirectory
+from rle.runs.directory import CHANGES, CONFIG, FINISHED, RunDirectory
 from rle.runs.going_on import was_to_make
+from rle.runs.manifest import MANIFEST
 from rle.runs.train import resume, train_config
 from rle.settings import replace
 from rle.studies.local import run_all
@@ -184,9 +185,11 @@ def test_engines_that_cannot_be_saved(tmp_path: Path) -> None:
 
 def test_what_cannot_go_on_is_left_as_it_was(tmp_path: Path) -> None:
     run = train_config(lengths(small_config("none"))[0], tmp_path / "run", quiet=True)
-    last = run.path / "checkpoints" / f"{SHORT:012d}.safetensors"
-    last.write_bytes(b"damaged")
-    with pytest.raises(UsageError, match="cannot be read"):
+    (run.path / MANIFEST).unlink()
+    values = json.loads((run.path / CONFIG).read_text())
+    values["network"]["policy_hidden"] = [17]
+    (run.path / CONFIG).write_text(json.dumps(values))
+    with pytest.raises(UsageError, match="does not fit"):
         resume(run.path, quiet=True, total_steps=LONG)
     assert run.finished() is not None
     assert run.config().total_steps == SHORT

@@ -23,6 +23,7 @@ from rle.nets.distributions import distribution_for
 from rle.nets.flat import flatten_parameters
 from rle.randomness import generator as make_generator
 from rle.tasks.base import State, Step, TaskSpec, playable
+from rle.tasks.form import require_form
 from rle.tasks.normalise import ObservationNormaliser
 
 Array = TypeVar("Array", Tensor, npt.NDArray[Any])
@@ -188,10 +189,16 @@ class Agent:
     def load_state_dict(self, state: State) -> None:
         """Take over what was learned from the state of a trainer, and nothing of its environments."""
         with fitting_checkpoint():
+            require_form(self._form(), state)
             self.network.load_state_dict(state["learner"]["network"])
             self.strategy.load_state_dict(state["strategy"])
             if self.normaliser is not None:
                 self.normaliser.load_state_dict(state["task"]["moments"])
+
+    def _form(self) -> State:
+        """What a state must look like; a strategy of the user's may change the shape of its own."""
+        state = self.state_dict()
+        return state if self.config.own is None else {**state, "strategy": {}}
 
     def _batch_of(self, observation: Tensor) -> tuple[Tensor, bool]:
         """Observations `[N, ...]` of the kind the networks take, and whether there was but one."""
@@ -268,8 +275,8 @@ def fitting_checkpoint() -> Iterator[None]:
         yield
     except UsageError:
         raise
-    except (KeyError, RuntimeError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+    except (LookupError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+        reason = next(iter(str(error).splitlines()), repr(error))
         raise UsageError(
             f"the checkpoint does not fit the run's configuration ({reason}): restore config.json, or "
             "use the version of the program that wrote the run."

@@ -13,7 +13,7 @@ def resolve_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).cpu()  # `meta` has no numbers
     except (RuntimeError, AssertionError) as error:
         raise UsageError(
             f"device {name!r} is not available here: use cpu, or auto to take a GPU if there is one."

@@ -13,6 +13,7 @@ from typing import Any
 
 from rle.checkup.returns import judge_returns
 from rle.config import RLEConfig, RunConfig
+from rle.errors import UsageError
 from rle.findings.finding import Finding, by_severity, readable
 from rle.findings.following import Remedies, judge_following
 from rle.runs.directory import RunDirectory
@@ -45,6 +46,17 @@ REMEDIES = Remedies(
 
 def check_run(run: RunDirectory) -> list[Finding]:
     """Judge a run by its `metrics.jsonl` and `episodes.jsonl`."""
+    try:
+        return _judge_run(run)
+    except UsageError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise UsageError(
+            f"the files of {run.path} hold something else than a run writes ({error!r}): restore them."
+        ) from error
+
+
+def _judge_run(run: RunDirectory) -> list[Finding]:
     config, lines = run.config(), run.metrics()
     findings = [*_state_of(run, config, lines), *_finite(lines)]
     if len(lines) < ENOUGH_ITERATIONS:
@@ -59,7 +71,8 @@ def check_run(run: RunDirectory) -> list[Finding]:
     if config.rle is not None and config.rle.coefficient > 0:
         findings += _judge_following(config.rle, last, pays)
         findings += _judge_movement(last)
-    findings += _judge_entropy(run.spec(), lines, last)
+    actions = (run.spec() or {}).get("actions")
+    findings += _judge_entropy(actions if isinstance(actions, dict) else {}, lines, last)
     return by_severity(findings)
 
 
@@ -159,13 +172,12 @@ def _judge_movement(last: Lines) -> list[Finding]:
     return [Finding("notice", "φ", sentence, lately)]
 
 
-def _judge_entropy(spec: dict[str, Any] | None, lines: Lines, last: Lines) -> list[Finding]:
+def _judge_entropy(actions: dict[str, Any], lines: Lines, last: Lines) -> list[Finding]:
     """Whether the policy still tries anything."""
     measured = values(last, "entropy")
     if not measured:
         return []
     entropy = mean(measured)
-    actions = {} if spec is None else spec["actions"]
     advice = "raise --entropy-coefficient if the task is not solved"
     if "low" in actions:
         size = len(actions["low"])

@@ -10,6 +10,7 @@ from rle.checkup.after import check_run
 from rle.errors import UsageError
 from rle.explore.registry import check_strategy_name
 from rle.findings.finding import Finding
+from rle.naming import is_file, is_folder
 from rle.presets import preset_config
 from rle.runs.directory import CONFIG, RunDirectory
 from rle.settings import replace
@@ -72,7 +73,7 @@ def is_run(what: Any) -> bool:
     """Whether it is a run directory, or its path."""
     if isinstance(what, RunDirectory | Path):
         return True
-    return isinstance(what, str) and (Path(what) / CONFIG).is_file()
+    return isinstance(what, str) and is_file(Path(what) / CONFIG)
 
 
 def check_name(name: str) -> None:
@@ -80,7 +81,7 @@ def check_name(name: str) -> None:
     try:
         check_task_name(name)
     except UsageError:
-        if Path(name).is_dir():
+        if is_folder(Path(name)):
             RunDirectory.open(name)  # says that the folder holds no run
         raise
 

@@ -17,7 +17,15 @@ from rle.report.measure.suites import measure_suite
 from rle.report.measure.training import over_training
 from rle.report.read.methods import TaskGroup, find_suites, group_runs
 from rle.report.read.records import RunRecord, find_runs, read_run
-from rle.report.write.folder import FIGURES, PAGE, SUMMARY, TABLES, make_folders, require_ours
+from rle.report.write.folder import (
+    FIGURES,
+    PAGE,
+    SUMMARY,
+    TABLES,
+    make_folders,
+    require_ours,
+    write_files,
+)
 from rle.report.write.html import render
 from rle.report.write.page import Section, facts, make_page
 from rle.report.write.paper import paper_section
@@ -25,6 +33,7 @@ from rle.report.write.suite import suite_section, suite_summary
 from rle.report.write.summary import interval_method, task_summary, without_nan
 from rle.report.write.tables import to_csv, to_latex
 from rle.report.write.task import task_section
+from rle.runs.files import require_no_link
 from rle.stats import DEFAULT_BOOTSTRAP, Bootstrap
 
 PAPER_FOLDER = "paper-report"
@@ -58,6 +67,8 @@ def report(
     )
     roots = [Path(path) for path in paths]
     default = roots[0] / "report" if roots else Path(PAPER_FOLDER)
+    if out is None:
+        require_no_link(default)  # it may be in a folder of somebody else's
     folder = default if out is None else Path(out)
     # Before the work begins, what can be said before; the names of figures are not known yet.
     require_ours(folder, [PAGE, SUMMARY])
@@ -102,9 +113,7 @@ def report(
     # The summary first: by it, the rest is known to be a report's, also if writing is interrupted.
     files = {SUMMARY: text + "\n", **_pictures(drawings), **files, PAGE: render(page, drawings)}
     require_ours(folder, files)
-    for name, content in files.items():
-        data = content.encode("utf-8") if isinstance(content, str) else content
-        (folder / name).write_bytes(data)
+    write_files(folder, files)
     return folder / PAGE
 
 

@@ -21,6 +21,7 @@ from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.failure import kept
 from rle.runs.finiteness import check_step
 from rle.runs.loading import load
+from rle.runs.trust import require_trust_to_play
 from rle.tasks.asked import Asked
 from rle.tasks.base import Task
 from rle.tasks.handed_over import handed_over, is_found_by_name, require_same, size_of
@@ -50,15 +51,18 @@ def evaluate(
     greedy: bool = False,
     seed: int = 0,
     env: Any = None,
+    trust: bool = False,
 ) -> Evaluation:
     """Play `episodes` fresh episodes with the agent of a run; the result is also written to `eval.json`.
 
     What stood there, if it was another result, is kept as `eval-1.json`, `eval-2.json` and so on.
     Actions are sampled and latents drawn as in training, from generators of their own; `greedy` takes
-    the most likely action instead. `env` is what `train` was given, if that was an object.
+    the most likely action instead. `env` is what `train` was given, if that was an object. `trust`
+    runs code of others that the run names; said once, it is remembered.
     """
     require(episodes > 0, f"episodes is {episodes}: give a number above 0.")
     run = RunDirectory.open(path)
+    require_trust_to_play(run, trust, env)
     agent = load(run, step)
     use_threads(agent)
     # An object that steps many environments at once has as many as it has.

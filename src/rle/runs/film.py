@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,14 @@ from rle.checks import require, require_positive
 from rle.explore.mixture import latent_strategy
 from rle.randomness import derive_seed, generator
 from rle.runs.clip import Clip, Moment
-from rle.runs.directory import make_folder
+from rle.runs.directory import RunDirectory, make_folder
 from rle.runs.evaluate import use_threads
 from rle.runs.loading import load
+from rle.runs.trust import require_trust_to_play
 from rle.tasks.base import Picture
 from rle.tasks.film import Filmed, filmed
+
+MOST_CLIPS = 1000
 
 
 @dataclass(frozen=True)
@@ -40,15 +44,19 @@ def film(
     greedy: bool = False,
     seed: int = 0,
     overwrite: bool = False,
+    trust: bool = False,
 ) -> list[Film]:
     """Write `clips` videos of a run's agent into `out`, each under another z, and return them.
 
     A clip ends with the game, or after `seconds` of play. Agents without z play under other random
-    numbers in each clip. Files that are there are not replaced, unless `overwrite` says so.
+    numbers in each clip. Files that are there are not replaced, unless `overwrite` says so. `trust` runs
+    code of others that the run names; said once, it is remembered.
     """
-    require(clips > 0, f"clips is {clips}: give a number above 0.")
+    require(0 < clips <= MOST_CLIPS, f"clips is {clips}: give a number from 1 to {MOST_CLIPS}.")
     require_positive("seconds", seconds)
-    agent = load(path, step)
+    run = RunDirectory.open(path)
+    require_trust_to_play(run, trust)
+    agent = load(run, step)
     use_threads(agent)
     folder = Path(out)
     kind = "z" if agent.latent_dimension else "clip"
@@ -64,6 +72,8 @@ def film(
     try:
         for number, name in enumerate(names):
             z = None if latents is None else latents[number]
+            if name.is_symlink():
+                name.unlink()  # replaced, not followed
             title = f"{agent.config.task}  {agent.config.explore}  {agent.trained_steps:,} steps"
             with Clip(name, stage.frames_per_second, title, z) as clip:
                 score = 0.0
@@ -78,7 +88,8 @@ def film(
 
 def _require_free(names: Sequence[Path]) -> None:
     """Before anything is played: a clip that is there is of another agent, or of another moment."""
-    taken = [name for name in names if name.exists()]
+    # A link that leads nowhere yet would be written through.
+    taken = [name for name in names if os.path.lexists(name)]
     require(
         not taken,
         f"{', '.join(map(str, taken))} would be overwritten: choose another --video, or --overwrite.",

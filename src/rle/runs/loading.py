@@ -13,6 +13,7 @@ from rle.agents.device import resolve_device
 from rle.agents.spec import spec_from_dict
 from rle.config import RunConfig
 from rle.runs.directory import RunDirectory
+from rle.runs.trust import code_of_agent, code_of_run, require_trust
 from rle.tasks.base import TaskSpec
 from rle.tasks.normalise import ObservationNormaliser
 from rle.tasks.registry import make_task
@@ -22,18 +23,27 @@ _BRANCHES = ("learner/network", "strategy", "task/moments")
 
 
 def load(
-    path: Path | str | RunDirectory, step: int | None = None, device: str | None = None
+    path: Path | str | RunDirectory,
+    step: int | None = None,
+    device: str | None = None,
+    *,
+    trust: bool = False,
 ) -> Agent:
     """The agent of a run as it stood at checkpoint `step`.
 
     Args:
         path: the run directory.
-        step: of one of its checkpoints; None: the latest.
+        step: of one of its checkpoints; None: the latest that is good.
         device: a PyTorch device, or auto; None: the one it was trained on.
+        trust: run the code that the run names, if it names some that is not part of this package. Said
+            once, it is remembered; runs that were trained here are trusted.
 
     """
     run = path if isinstance(path, RunDirectory) else RunDirectory.open(path)
     config = run.config()
+    # A run that did not record its task has to ask it.
+    code = code_of_run(config) if run.spec() is None else code_of_agent(config)
+    require_trust(run, config, code, trust)
     place = resolve_device(config.machine.device if device is None else device)
     spec, as_is = _spec_of(run, config)
     normaliser = None
@@ -41,9 +51,11 @@ def load(
         clip = config.environment.observation_clip
         normaliser = ObservationNormaliser(spec.observation_shape, clip, place, as_is)
     agent = Agent(config, spec, place, normaliser)
-    step = run.latest_checkpoint() if step is None else step
-    agent.load_state_dict(run.load_checkpoint(step, _BRANCHES))
-    agent.trained_steps = step
+    if step is None:
+        agent.trained_steps, state = run.load_latest(_BRANCHES)
+    else:
+        agent.trained_steps, state = step, run.load_checkpoint(step, _BRANCHES)
+    agent.load_state_dict(state)
     return agent
 
 

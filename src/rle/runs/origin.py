@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rle.errors import UsageError
+from rle.naming import is_file
 from rle.runs.directory import CONFIG, RunDirectory
+from rle.runs.files import digest_of_file
 
 
 @dataclass(frozen=True)
@@ -24,20 +25,19 @@ class Origin:
     def record(self) -> dict[str, Any]:
         """What another run remembers of it."""
         config = self.run.config()
-        checkpoint = self.run.checkpoint_path(self.step).read_bytes()
         return {
             "run": str(self.run.path.resolve()),
             "step": self.step,
             "task": config.task,
             "explore": config.explore,
-            "sha256": hashlib.sha256(checkpoint).hexdigest(),
+            "sha256": digest_of_file(self.run.checkpoint_path(self.step)),
         }
 
 
 def find_origin(given: str | Path) -> Origin:
     """The checkpoint that `RUN[@STEP]` names; without a step, the run's latest."""
     path, at, text = str(given).rpartition("@")
-    if not at or (Path(given) / CONFIG).is_file():
+    if not at or is_file(Path(given) / CONFIG):
         run = RunDirectory.open(given)
         return Origin(run, run.latest_checkpoint())
     run = RunDirectory.open(path)

@@ -11,7 +11,7 @@ import safetensors
 import safetensors.torch
 from torch import Tensor
 
-from rle.errors import UsageError
+from rle.runs.files import DamagedFileError, write_whole
 from rle.tasks.base import State
 
 _TENSOR = "$tensor"
@@ -19,11 +19,14 @@ _TENSOR = "$tensor"
 
 def save_state(path: Path, state: State) -> None:
     """Write a tree of tensors, numbers, strings, lists and dictionaries; atomic."""
+    write_whole(path, state_bytes(state))
+
+
+def state_bytes(state: State) -> bytes:
+    """A tree of tensors, numbers, strings, lists and dictionaries as `load_state` reads it."""
     tensors: dict[str, Tensor] = {}
     tree = _strip(state, "", tensors)
-    temporary = path.with_suffix(".partial")
-    safetensors.torch.save_file(tensors, temporary, metadata={"tree": json.dumps(tree)})
-    temporary.replace(path)
+    return safetensors.torch.save(tensors, metadata={"tree": json.dumps(tree)})
 
 
 def _strip(node: Any, path: str, tensors: dict[str, Tensor]) -> Any:
@@ -43,11 +46,20 @@ def load_state(path: Path, only: Collection[str] = ()) -> State:
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             tree = json.loads((file.metadata() or {})["tree"])
-            state: State = _restore(tree, "", file, only)
-    except (OSError, KeyError, ValueError, safetensors.SafetensorError) as error:
-        raise UsageError(
-            f"the checkpoint {path} cannot be read ({error}): delete it to go on from an earlier one."
-        ) from error
+            state = _restore(tree, "", file, only)
+    except (
+        OSError,
+        KeyError,
+        ValueError,
+        TypeError,
+        OverflowError,
+        RecursionError,
+        safetensors.SafetensorError,
+    ) as error:
+        reason = " ".join(str(error).split()) or repr(error)
+        raise DamagedFileError(path, f"it cannot be read: {reason}") from error
+    if not isinstance(state, dict):
+        raise DamagedFileError(path, "it cannot be read: it holds no tree")
     return state
 
 

@@ -25,13 +25,16 @@ from rle.runs.going_on import keep_change, with_total_steps
 from rle.runs.handed_over import trainer_of
 from rle.runs.inheritance import inherit
 from rle.runs.loading import load
+from rle.runs.mending import mend, state_to_go_on_from
 from rle.runs.notices import TellOfEndlessEpisodes, telling_of_silence
 from rle.runs.origin import Origin, find_origin
 from rle.runs.progress import ShowProgress
+from rle.runs.saving import Saving
 from rle.runs.sinks import SinkFactory, find_sink
 from rle.runs.sinks.jsonl import JsonLines
 from rle.runs.stopping import Wish, listening
 from rle.runs.trainer import Trainer
+from rle.runs.trust import remember, require_trust_to_play
 from rle.settings import replace
 from rle.tasks.base import Task
 from rle.tasks.handed_over import is_found_by_name, name_of, size_of
@@ -49,6 +52,7 @@ def train(
     quiet: bool = False,
     callbacks: Sequence[Callback] = (),
     init_from: Path | str | None = None,
+    trust: bool = False,
     **settings: Any,
 ) -> RunDirectory:
     """Train an agent and return its run directory.
@@ -63,6 +67,7 @@ def train(
             `resume` again. Sinks (`sinks=("tensorboard", "my_module:MySink")`) are.
         init_from: `RUN[@STEP]`, another run whose agent this one begins with, as it stood at a
             checkpoint: its networks, what its strategy has learned, its statistics of observations.
+        trust: run the code that the run of `init_from` names, if that is not part of this package.
         settings: any setting by name; `__` stands for the dot (`rle__dimension=8`). One that would do
             nothing in this run is refused.
 
@@ -94,6 +99,7 @@ def train(
         env=task,
         callbacks=callbacks,
         init_from=init_from,
+        trust=trust,
     )
 
 
@@ -110,19 +116,21 @@ def train_config(
     env: Any = None,
     callbacks: Sequence[Callback] = (),
     init_from: Path | str | None = None,
+    trust: bool = False,
 ) -> RunDirectory:
     """Train what a complete configuration describes, on `env` if the task has no name of its own.
 
     Settings that differ from its preset, or were `given` by name, are refused where they do nothing.
-    `init_from` is `RUN[@STEP]`, another run whose agent this one begins with.
+    `init_from` is `RUN[@STEP]`, another run whose agent this one begins with; `trust` runs code that it
+    names.
     """
     path = default_out(config) if out is None else Path(out)
     try:
         with listening(quiet) as wish:
-            return _train(config, path, quiet, given, env, callbacks, init_from, wish)
+            return _train(config, path, quiet, given, env, callbacks, init_from, trust, wish)
     except CompilerError as error:
         _stop_compiling(RunDirectory.open(path), str(error))
-    return resume(path, quiet, env, callbacks)
+    return resume(path, quiet, env, callbacks, trust=trust)
 
 
 def _train(
@@ -133,6 +141,7 @@ def _train(
     env: Any,
     callbacks: Sequence[Callback],
     init_from: Path | str | None,
+    trust: bool,
     wish: Wish,
 ) -> RunDirectory:
     origin = None if init_from is None else find_origin(init_from)
@@ -146,7 +155,8 @@ def _train(
         if origin is None:
             run = RunDirectory.create(path, config)
         else:
-            run = _create_from(origin, path, trainer, quiet)
+            run = _create_from(origin, path, trainer, quiet, trust)
+        remember(run, config)
         with run.locked(), telling_of_silence(trainer.asked, quiet):
             _keep_spec(run, trainer)
             trainer.start()
@@ -154,10 +164,12 @@ def _train(
     return run
 
 
-def _create_from(origin: Origin, path: Path, trainer: Trainer, quiet: bool) -> RunDirectory:
+def _create_from(
+    origin: Origin, path: Path, trainer: Trainer, quiet: bool, trust: bool
+) -> RunDirectory:
     """A run that begins with another's agent; from here on it does not need the other any more."""
     agent = trainer.agent
-    source = load(origin.run, origin.step, trainer.config.machine.device)
+    source = load(origin.run, origin.step, trainer.config.machine.device, trust=trust)
     inherited = inherit(agent, source, str(origin))
     record = origin.record() | inherited._asdict()
     run = RunDirectory.create(path, trainer.config, record, agent.state_dict())
@@ -172,8 +184,12 @@ def resume(
     callbacks: Sequence[Callback] = (),
     *,
     total_steps: int | None = None,
+    trust: bool = False,
 ) -> RunDirectory:
-    """Go on with an interrupted run from its latest checkpoint, bit for bit.
+    """Go on with an interrupted run from its latest good checkpoint, bit for bit.
+
+    What is wrong with its files is said, and kept in `incidents.json`. Without any good checkpoint it
+    starts again from its beginning.
 
     Args:
         path: the run directory.
@@ -181,18 +197,20 @@ def resume(
         callbacks: those of `train`, which are not recorded; the run's sinks go on by themselves.
         total_steps: lets the run, finished or not, go on to another number of steps. What is then not
             as in a run that was this long from the start is said, and kept in `changes.json`.
+        trust: run the code that the run names, if it names some that is not part of this package. Said
+            once, it is remembered; runs that were trained here are trusted.
 
     """
     run = RunDirectory.open(path)
     if total_steps is None and run.finished() is not None:
         return run
     try:
-        _resume(run, quiet, env, callbacks, total_steps)
+        _resume(run, quiet, env, callbacks, total_steps, trust)
     except CompilerError as error:
         _stop_compiling(run, str(error))
         # What was let go on to other steps may be so already.
         longer = None if run.config().total_steps == total_steps else total_steps
-        _resume(run, quiet, env, callbacks, longer)
+        _resume(run, quiet, env, callbacks, longer, trust)
     return run
 
 
@@ -202,26 +220,30 @@ def _resume(
     env: Any,
     callbacks: Sequence[Callback],
     total_steps: int | None,
+    trust: bool,
 ) -> None:
     with listening(quiet) as wish, explained(run.path), run.locked(), ExitStack() as watched:
         config = run.config() if total_steps is None else with_total_steps(run, total_steps)
+        require_trust_to_play(run, trust, env)
         if config.machine.compile == "on" and not compiler_available():
             _stop_compiling(run, "there is no C++ compiler here")
             config = replace(config, {"compile": "off"})
         sinks = [find_sink(name) for name in config.machine.sinks]
         trainer = trainer_of(config, env)
         watched.enter_context(telling_of_silence(trainer.asked, quiet))
-        if run.checkpoint_steps():
-            trainer.load_state_dict(run.load_checkpoint())
+        state, problems = state_to_go_on_from(run)
+        if state is not None:
+            trainer.load_state_dict(state)
         else:
             initial = run.load_initial()
             if initial is not None:
                 trainer.agent.load_state_dict(initial)
             trainer.start()
+        # Only now: what cannot go on is left as it was.
+        mend(run, trainer.iteration, trainer.step, problems)
+        run.keep_meta(config)
         if total_steps is not None:
-            # Only now: what cannot go on is left as it was.
             _say(keep_change(run, trainer), quiet)
-        run.truncate_logs(trainer.iteration, trainer.step)
         _keep_spec(run, trainer)
         _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
 
@@ -254,9 +276,9 @@ def _all_callbacks(
     callbacks: Sequence[Callback],
     quiet: bool,
 ) -> list[Callback]:
-    """In the order in which they are called: what is on the disk is there for all others."""
+    """In the order in which they are called, after the run's own log."""
     shown: list[Callback] = [] if quiet else [ShowProgress(), TellOfEndlessEpisodes()]
-    return [JsonLines(), *shown, *(sink(run, config) for sink in sinks), *callbacks]
+    return [*shown, *(sink(run, config) for sink in sinks), *callbacks]
 
 
 def _close_after(task: Task, _: Any, error: BaseException | None, __: Any) -> None:
@@ -267,11 +289,12 @@ def _close_after(task: Task, _: Any, error: BaseException | None, __: Any) -> No
 
 def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback], wish: Wish) -> None:
     """Iterate until the run is done or interrupted; checkpoint on the way and at the end."""
-    interval = trainer.config.machine.checkpoint_every
+    log = JsonLines()  # First: what is on the disk is there for all others.
+    saving = Saving(run, trainer, log)
     started, first_step = time.monotonic(), trainer.step
     with ExitStack() as at_the_end:
         at_the_end.push(partial(_close_after, trainer.task))
-        for callback in callbacks:
+        for callback in (log, *callbacks):
             callback.on_start(run, trainer)
             at_the_end.callback(callback.on_end, run, trainer)
         with wish.iterating():
@@ -279,25 +302,21 @@ def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback], wis
                 before, began = trainer.step, time.monotonic()
                 metrics, episodes = trainer.iterate()
                 metrics["seconds"] = round(time.monotonic() - started, 3)
-                for callback in callbacks:
+                for callback in (log, *callbacks):
                     callback.on_iteration(trainer, metrics, episodes)
                 wish.longest_iteration = max(wish.longest_iteration, time.monotonic() - began)
-                due = trainer.step // interval > before // interval
                 ending = wish.made
-                if due or trainer.done or ending:
-                    with wish.saving():
-                        run.save_checkpoint(
-                            trainer.step, trainer.state_dict(), trainer.task.artefacts()
-                        )
+                with wish.saving():
+                    saving.after_iteration(before, metrics, ending)
                 if ending and not trainer.done:
                     wish.obey()
-    seconds = time.monotonic() - started
+    seconds, made = time.monotonic() - started, trainer.step - first_step
     stopped = {} if trainer.stop_reason is None else {"stopped": trainer.stop_reason}
     run.finish(
         {
             "step": trainer.step,
             "seconds": round(seconds, 3),
-            "steps_per_second": round((trainer.step - first_step) / max(seconds, 1e-9), 1),
+            "steps_per_second": round(made / max(seconds, 1e-9), 1) if made else None,
             "measures": trainer.task.measures(),
         }
         | stopped

@@ -24,6 +24,7 @@ from rle.runs.finiteness import check_iteration, check_step
 from rle.settings import replace
 from rle.tasks.asked import Asked
 from rle.tasks.base import State, Step, Task, random_actions
+from rle.tasks.form import require_form
 from rle.tasks.normalise import NormalisedTask
 from rle.tasks.registry import make_task
 
@@ -250,10 +251,22 @@ class Trainer:
             "episodes": self.episodes.state_dict(),
         }
 
+    def _form(self) -> State:
+        """What a state must look like, as far as that is known before it is there."""
+        spec = self.task.spec
+        seen = torch.empty(0, dtype=spec.observation_dtype)
+        return {
+            "iteration": self.iteration,
+            "observation": seen.new_empty((spec.num_envs, *spec.observation_shape)),
+            "learner": self.learner.state_dict(),
+            "episodes": self.episodes.state_dict(),
+        }
+
     def load_state_dict(self, state: State) -> None:
         """Go on from a state of `state_dict`."""
         self.agent.load_state_dict(state)
         with fitting_checkpoint():
+            require_form(self._form(), state)
             self.iteration = state["iteration"]
             self.learner.load_state_dict(state["learner"])
             self._observation = state["observation"].to(self.device)

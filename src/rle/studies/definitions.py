@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rle.checks import nearest, require
+from rle.checks import nearest, require, short
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.naming import folder_name, folder_within
@@ -30,6 +30,7 @@ class Method:
         object.__setattr__(self, "settings", in_present_words(self.settings))
 
 
+MOST_RUNS = 100_000
 OF_STUDY = frozenset({"task", "explore", "preset", "seed", "total_steps"})
 """What makes the runs of a method different ones, or is the same for all methods."""
 
@@ -115,6 +116,11 @@ class Study:
         it may have begun in an earlier version, with folders of other names: it keeps them.
         """
         folder = _folder if out is None else partial(_present_folder, out)
+        seeds = self.seeds if seeds is None else seeds
+        number = len(self.tasks) * len(self.methods) * seeds
+        require(
+            number <= MOST_RUNS, f"seeds is {short(seeds)}: a study has up to {MOST_RUNS:,} runs."
+        )
         return {
             f"{folder(task, method.name)}/seed-{seed}": replace(
                 preset_config(task, method.explore, self.preset, seed),
@@ -123,7 +129,7 @@ class Study:
                     "total_steps": self.steps_of(task) if total_steps is None else total_steps,
                 },
             )
-            for seed in range(self.seeds if seeds is None else seeds)
+            for seed in range(seeds)
             for task in self.tasks
             for method in self.methods
         }

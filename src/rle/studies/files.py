@@ -81,6 +81,14 @@ def read_study(path: Path) -> Study:
     return study
 
 
+def named_in(path: Path, kind: str) -> list[str]:
+    """The `tasks` or the `methods` that a file names, unchecked: nothing that it names is imported."""
+    held = _parsed(path).get(kind)
+    parts = held if isinstance(held, list) else []
+    names = [part.get("name") if isinstance(part, dict) else part for part in parts]
+    return [name for name in names if isinstance(name, str)]
+
+
 def _parsed(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -92,6 +100,11 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise UsageError(f"the file {path} is no text in UTF-8: save it as that.") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"the file {path} is not valid TOML: {error}.") from error
+    except (ValueError, RecursionError) as error:
+        # No file has such a name; a number has digits without end; brackets are nested without end.
+        raise UsageError(
+            f"the file {path} cannot be read ({error}): give one that declares a study."
+        ) from error
 
 
 def _method(table: Any, at: str) -> Method:

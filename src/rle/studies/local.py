@@ -22,10 +22,11 @@ from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import Interrupted, UsageError
 from rle.machine import SHARE, cores
-from rle.naming import folder_within
+from rle.naming import exists, folder_within
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.going_on import was_to_make
 from rle.runs.train import resume, train_config
+from rle.runs.trust import code_of_run
 from rle.studies.catalogue import find_study
 from rle.studies.definitions import Study
 from rle.studies.progress import study_display
@@ -230,7 +231,9 @@ def _work(config: RunConfig, path: Path, share: int) -> None:
     ):
         try:
             if (path / CONFIG).exists():
-                resume(path)
+                # What the study itself names, its user has chosen; a run that names more is asked about.
+                found = RunDirectory.open(path).config()
+                resume(path, trust=set(code_of_run(found)) <= set(code_of_run(config)))
             else:
                 train_config(config, path)
         except KeyboardInterrupt:
@@ -262,7 +265,7 @@ def _check_folder(runs: dict[str, RunConfig], out: Path) -> None:
     """Refuse to mix runs of other settings into a study, or its own runs with each other."""
     _check_capitals(runs, out)
     for folder, config in runs.items():
-        if not (out / folder / CONFIG).exists():
+        if not exists(out / folder / CONFIG):
             continue
         run = RunDirectory.open(out / folder)
         found = run.config()
@@ -288,7 +291,7 @@ def _check_capitals(folders: Iterable[str], out: Path) -> None:
     for folder in folders:
         other = alike.setdefault(folder.lower(), folder)
         require(
-            other == folder or ((out / other).exists() and (out / folder).exists()),
+            other == folder or (exists(out / other) and exists(out / folder)),
             f"the folders {other} and {folder} differ in capitals only, and are one on many disks: "
             "call them differently.",
         )
@@ -296,7 +299,7 @@ def _check_capitals(folders: Iterable[str], out: Path) -> None:
 
 def _is_finished(path: Path, config: RunConfig) -> bool:
     """Whether a run has made all the steps that the study asks of it."""
-    if not (path / CONFIG).exists():
+    if not exists(path / CONFIG):
         return False
     run = RunDirectory.open(path)
     if run.finished() is not None:

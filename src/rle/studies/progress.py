@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from rle.runs.directory import METRICS
 from rle.runs.line import LiveLines, ProgressLine, shows_lines
+from rle.runs.logs import last_metrics
 from rle.runs.progress import SECONDS_BETWEEN_LINES, describe
-
-TAIL_BYTES = 16_384
-
-
-def last_metrics(run: Path) -> dict[str, Any]:
-    """What a run has logged last; reads only the end of its metrics."""
-    path = run / METRICS
-    if not path.exists():
-        return {}
-    with path.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(file.tell() - TAIL_BYTES, 0))
-        lines = file.read().split(b"\n")[:-1]
-    try:
-        found = json.loads(lines[-1]) if lines else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) and isinstance(found.get("step"), int) else {}
 
 
 class StudyDisplay:

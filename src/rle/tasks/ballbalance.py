@@ -16,6 +16,7 @@ from torch import Tensor
 
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import Continuous, Picture, State, Step, Task, TaskSpec
+from rle.tasks.form import require_form
 from rle.tasks.physics import Painter, import_mujoco
 
 Floats = npt.NDArray[np.float64]
@@ -231,6 +232,7 @@ class BallBalance(Task):
         }
 
     def load_state_dict(self, state: State) -> None:
+        require_form(self.state_dict(), state)
         self._states = state["physics"].cpu().numpy().copy()
         self._clock = state["clock"].cpu().numpy().copy()
         self._generator = restore_generator(state["generator"])

@@ -15,6 +15,7 @@ from torch import Tensor
 from rle.errors import UsageError
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import Discrete, Picture, State, Step, Task, TaskSpec
+from rle.tasks.form import require_form
 from rle.tasks.fourroom_map import floor_plan, with_agent
 from rle.tasks.suites.fourroom import SUITE
 
@@ -202,6 +203,7 @@ class FourRoom(Task):
         }
 
     def load_state_dict(self, state: State) -> None:
+        require_form(self.state_dict(), state)
         self._position = state["position"].to(self._device)
         self._clock = state["clock"].to(self._device)
         self._visits.copy_(state["visits"])

@@ -80,6 +80,15 @@ def check_task_name(task: str) -> None:
     suite.check_name(name)
 
 
+def is_task_name(name: str) -> bool:
+    """Whether there is a suite that has, or may have, such a task."""
+    try:
+        suite_of(name)
+    except UsageError:
+        return False
+    return True
+
+
 def make_task(
     task: str,
     config: EnvironmentConfig,
@@ -98,6 +107,12 @@ def make_task(
     suite, name = suite_of(task)
     suite.check_name(name)
     engine = suite.build(Wanted(name, config, device, engine_threads, pictures))
+    # Not before there is one: Task needs PyTorch.
+    from rle.tasks.base import Task
+
+    if not isinstance(engine, Task):
+        kind = type(engine).__name__
+        raise UsageError(f"the suite of {task} builds something of the kind {kind}: return a Task.")
     return as_shown(engine, config, device)
 
 

@@ -218,7 +218,7 @@ def _visit_scale(highest: float) -> ColourScale:
 def reward_figure(method: Method, folded: bool, problems: Problems) -> PanelFigure | None:
     """F(s, z) of ten z over all cells, of a method whose bonus is such a function."""
     run = representative(method)
-    if "rle" not in method.explore.split("+") or not run.directory.checkpoint_steps():
+    if "rle" not in method.explore.split("+") or not run.checkpoints:
         return None
     values = attempt(run, "reward maps", problems, lambda: reward_values(run, REWARD_MAPS))
     if values is None:
@@ -235,7 +235,7 @@ def reward_figure(method: Method, folded: bool, problems: Problems) -> PanelFigu
     scale = ColourScale(
         "F(s, z)", REWARD_MAP, ((0.0, number_text(-highest, 2)), (0.5, "0"), (1.0, label))
     )
-    step = run.directory.checkpoint_steps()[-1]
+    step = run.checkpoints[-1]
     return PanelFigure(
         name=f"reward-maps-{file_name(method.label)}" if folded else "reward-maps",
         title=f"Random rewards of {REWARD_MAPS} latents ({method.label})",

@@ -14,10 +14,12 @@ from rle.agents.agent import Agent
 from rle.explore.mixture import latent_strategy
 from rle.explore.noisy import noisy_layers
 from rle.randomness import derive_seed, generator
+from rle.report.read.moments import NeedsCodeError
 from rle.report.read.records import FloatArray, RunRecord
 from rle.report.read.words import GOAL_TASK
 from rle.runs.evaluate import trajectories
 from rle.runs.loading import load
+from rle.runs.trust import code_of_agent
 from rle.tasks import fourroom
 
 IntArray = npt.NDArray[np.int64]
@@ -27,7 +29,19 @@ SEED = 0
 
 
 def load_for_pictures(run: RunRecord, step: int | None) -> Agent:
-    """The agent of a run at a checkpoint (the latest if None), to be watched."""
+    """The agent of a run at a checkpoint (the latest if None), to be watched.
+
+    Raises:
+        NeedsCodeError: it is built by code that the run names. Somebody who only looks at runs has not
+            asked for that to be run, whether they have trusted it elsewhere or not.
+
+    """
+    code = code_of_agent(run.directory.config())
+    if code:
+        raise NeedsCodeError(
+            "a report does not run code that is not part of this package and that a run names "
+            f"({', '.join(map(str, code))})"
+        )
     return load(run.directory, step)
 
 
@@ -98,7 +112,7 @@ def cells_of(seen: FloatArray, television: tuple[int, int]) -> IntArray:
 
 def reward_values(run: RunRecord, number: int) -> FloatArray | None:
     """F(s, z) `[number, 51, 51]` of several z over all cells; None for agents without z."""
-    agent = load_for_pictures(run, None)
+    agent = load_for_pictures(run, run.checkpoints[-1])
     strategy = latent_strategy(agent.strategy)
     if strategy is None:
         return None

@@ -137,7 +137,7 @@ def measure_diversity(group: TaskGroup, problems: Problems) -> Diversities:
     """Diversity of the agent of every run's last checkpoint."""
     found = {}
     for run in group.runs:
-        if run.directory.checkpoint_steps():
+        if run.checkpoints:
             measure = partial(_diversity, run)
             diversity = attempt(run, "trajectory diversity", problems, measure)
             if diversity is not None:
@@ -146,5 +146,5 @@ def measure_diversity(group: TaskGroup, problems: Problems) -> Diversities:
 
 
 def _diversity(run: RunRecord) -> Diversity:
-    last = run.directory.checkpoint_steps()[-1]
+    last = run.checkpoints[-1]
     return diversity_of(*watched(run, last, Plan(LATENTS, REPEATS, PERIOD)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
+from torch import Tensor
 
 from rle.errors import UsageError
 from rle.report.measure.play import SEED, IntArray, load_for_pictures, watch
@@ -18,7 +18,7 @@ from rle.report.read.methods import TaskGroup
 from rle.report.read.moments import MOMENTS, Moment, Problems, attempt, checkpoints_of, moments_of
 from rle.report.read.records import RunRecord
 from rle.report.read.settings import time_limit
-from rle.runs.directory import CHECKPOINTS
+from rle.runs.files import digest_of, digest_of_file, require_no_link
 from rle.runs.state import load_state, save_state
 
 TRAJECTORIES = 20
@@ -46,8 +46,8 @@ def watched(run: RunRecord, step: int, plan: Plan) -> tuple[IntArray, IntArray |
     neither the checkpoint nor the rules have changed.
     """
     plan = Plan(plan.draws, plan.repeats, min(plan.steps, time_limit(run.settings)))
-    checkpoint = run.directory.path / CHECKPOINTS / f"{step:012d}.safetensors"
-    key = asdict(plan) | {"seed": SEED, "rules": RULES, "checkpoint": _fingerprint(checkpoint)}
+    checkpoint = digest_of_file(run.directory.checkpoint_path(step))
+    key = asdict(plan) | {"seed": SEED, "rules": RULES, "checkpoint": checkpoint}
     name = f"{step:012d}-{plan.draws}x{plan.repeats}x{plan.steps}.safetensors"
     kept = run.directory.path / FOLDER / name
     found = _read(kept, key)
@@ -60,17 +60,13 @@ def watched(run: RunRecord, step: int, plan: Plan) -> tuple[IntArray, IntArray |
     return found[0], draw_of if found[1] else None
 
 
-def _fingerprint(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
 def _read(file: Path, key: dict[str, Any]) -> tuple[IntArray, bool] | None:
     """The cells that were kept, and whether draws differ; None if they are not what `key` says."""
     if not file.exists():
         return None
     try:
         state = load_state(file)
-        if state["key"] != key:
+        if state["key"] != key or state["sha256"] != _digest(state["cells"]):
             return None
         cells: IntArray = state["cells"].long().numpy()
         return cells, bool(state["draws_differ"])
@@ -80,12 +76,18 @@ def _read(file: Path, key: dict[str, Any]) -> tuple[IntArray, bool] | None:
 
 def _keep(file: Path, key: dict[str, Any], cells: IntArray, draws_differ: bool) -> None:
     """Nobody is told if this fails: a run in a folder that cannot be written to is shown as well."""
-    state = {"key": key, "cells": torch.from_numpy(cells).short(), "draws_differ": draws_differ}
+    kept = torch.from_numpy(cells).short()
+    state = {"key": key, "cells": kept, "sha256": _digest(kept), "draws_differ": draws_differ}
     try:
+        require_no_link(file.parent)
         file.parent.mkdir(exist_ok=True)
         save_state(file, state)
-    except (OSError, SafetensorError):
+    except (OSError, SafetensorError, UsageError):
         return
+
+
+def _digest(cells: Tensor) -> str:
+    return digest_of(cells.numpy().tobytes())
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from rle.errors import UsageError
 from rle.report.read.methods import Method
-from rle.report.read.records import RunRecord
+from rle.report.read.records import UNREADABLE, RunRecord
 from rle.report.read.settings import planned_steps
 from rle.report.read.words import steps_text
 
@@ -23,12 +23,16 @@ Moment = float | None
 Result = TypeVar("Result")
 
 
+class NeedsCodeError(UsageError):
+    """Cannot be shown without code that a run names, which a report does not run."""
+
+
 @dataclass
 class Problems:
     """What could not be drawn or measured, and why."""
 
     found: list[tuple[str, str, str]] = field(default_factory=list)
-    """Run, what is missing, reason."""
+    """Run, what is missing, why."""
 
     def sentences(self) -> list[str]:
         """One sentence for every reason: many runs may share it."""
@@ -38,8 +42,8 @@ class Problems:
             missing = dict.fromkeys(what for _, what, why in self.found if why == reason)
             more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
             sentences.append(
-                f"No {', no '.join(missing)} of {', '.join(runs[:3])}{more}, because the files "
-                f"could not be read: {reason.rstrip('.')}."
+                f"No {', no '.join(missing)} of {', '.join(runs[:3])}{more}, because "
+                f"{reason.rstrip('.')}."
             )
         return sentences
 
@@ -80,12 +84,12 @@ class Recorded:
 
 def checkpoints_of(run: RunRecord) -> Recorded:
     """Where the agent of a run can be loaded."""
-    return Recorded(tuple(run.directory.checkpoint_steps()), planned_steps(run.settings))
+    return Recorded(run.checkpoints, planned_steps(run.settings))
 
 
 def artefacts_of(run: RunRecord) -> Recorded:
     """Where a run counted its visits."""
-    return Recorded(tuple(run.directory.artefact_steps()), planned_steps(run.settings))
+    return Recorded(run.artefacts, planned_steps(run.settings))
 
 
 def moments_of(recorded: Sequence[Recorded], shares: Sequence[float]) -> list[Moment]:
@@ -116,6 +120,8 @@ def attempt(
     """One unreadable checkpoint must not cost the reader the whole report."""
     try:
         return action()
-    except (UsageError, KeyError, RuntimeError, TypeError, ValueError, OSError) as error:
+    except NeedsCodeError as error:
         problems.found.append((run.name, what, str(error)))
-        return None
+    except (*UNREADABLE, RuntimeError, MemoryError) as error:
+        problems.found.append((run.name, what, f"the files could not be read: {error}"))
+    return None

@@ -7,25 +7,29 @@ it takes minutes and shows nothing more.
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rle.checks import require
+from rle.checks import LARGEST, require
 from rle.errors import UsageError
 from rle.renamed import present_metrics
-from rle.report.read.settings import INIT_FROM, Settings, planned_steps, read_settings
-from rle.report.read.words import GOAL_TASK, is_fourroom, steps_text
-from rle.runs.directory import CONFIG, EPISODES, META, METRICS, RunDirectory, require_folder
+from rle.report.read.settings import Settings, origin_of, planned_steps, read_settings
+from rle.report.read.words import GOAL_TASK, is_fourroom, plain_text, steps_text
+from rle.runs.directory import EPISODES, METRICS, RunDirectory, require_folder
 from rle.runs.episodes import WINDOW
+from rle.runs.files import DamagedFileError, read_whole, reading
+from rle.runs.listing import run_folders
+from rle.runs.logs import parse_line
 
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What is raised by files that hold something else than they should."""
 FloatArray = npt.NDArray[np.float64]
 Curve = tuple[FloatArray, FloatArray]
 """Steps and values."""
@@ -64,6 +68,10 @@ class RunRecord:
     score: float | None
     """Mean score of the last 128 training episodes; NaN or infinite if one of them is. None in grid
     worlds, and before an episode has ended."""
+    checkpoints: tuple[int, ...]
+    """Steps at which the agent can be loaded, ascending."""
+    artefacts: tuple[int, ...]
+    """Steps at which the suite's own data were recorded."""
     notes: tuple[str, ...]
     """What a reader must know about this run; sentences without the run's name."""
 
@@ -81,27 +89,18 @@ def find_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
     found: dict[Path, tuple[Path, str]] = {}
     for root in paths:
         require_folder(root)
-        for folder in _run_folders(root):
+        for folder in run_folders(root):
             relative = folder.relative_to(root).as_posix()
             name = folder.resolve().name if relative == "." else relative
             if len(paths) > 1 and relative != ".":
                 name = f"{root.name}/{relative}"
-            found.setdefault(folder.resolve(), (folder, name))
+            found.setdefault(folder.resolve(), (folder, plain_text(name)))
     require(
         bool(found),
         f"there is no run below {', '.join(map(str, paths))}: "
         "give a folder that `rle train` or `rle study` wrote.",
     )
     return list(found.values())
-
-
-def _run_folders(root: Path) -> Iterator[Path]:
-    for folder, below, files in os.walk(root):
-        if CONFIG in files:
-            # A run holds no other runs, and its checkpoints need not be searched.
-            below.clear()
-            yield Path(folder)
-        below.sort()
 
 
 def read_run(path: Path, name: str) -> RunRecord:
@@ -111,23 +110,28 @@ def read_run(path: Path, name: str) -> RunRecord:
         return _read_run(directory, name)
     except UsageError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (*UNREADABLE, RecursionError) as error:
         raise UsageError(f"{path} is damaged ({error!r}).") from error
 
 
 def _read_run(directory: RunDirectory, name: str) -> RunRecord:
-    meta = directory.meta() if (directory.path / META).exists() else {}
-    config = json.loads((directory.path / CONFIG).read_text(encoding="utf-8"))
-    settings = read_settings(config, meta)
+    meta = directory.meta()
+    settings = read_settings(directory.settings(), meta)
     task, total = str(settings["task"]), planned_steps(settings)
     curves, last, notes = _read_metrics(directory.path)
+    notes += [*directory.problems(), *(str(each.get("what")) for each in directory.incidents())]
     finished = directory.finished()
     step = int(last.get("step", 0))
     score = None if is_fourroom(task) else score_at_end(directory.path / EPISODES)
     if score is not None and not math.isfinite(score):
         notes.append("the score of its last episodes is NaN or infinite and cannot be averaged.")
-    if INIT_FROM in meta:
-        notes.append(f"began with the agent of {meta[INIT_FROM]['run']}@{meta[INIT_FROM]['step']}.")
+    checkpoints, artefacts = directory.checkpoint_steps(), directory.artefact_steps()
+    if is_fourroom(task):  # Of others, nothing in these files is shown.
+        checkpoints = _good_ones(directory.check_checkpoint, checkpoints, "checkpoint", notes)
+        artefacts = _good_ones(directory.check_artefacts, artefacts, "map of visits", notes)
+    origin = origin_of(meta)
+    if origin is not None:
+        notes.append(f"began with the agent of {origin['run']}@{origin['step']}.")
     if finished is None:
         notes.append(f"not finished: {steps_text(step)} of {steps_text(total)} steps so far.")
     return RunRecord(
@@ -141,22 +145,48 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
         step=step,
         finished=finished is not None,
         curves=curves,
-        rate=None if finished is None else float(finished["steps_per_second"]),
+        rate=_number(finished, "steps_per_second"),
         success=success_at_end(directory.path / EPISODES, step) if task == GOAL_TASK else None,
         score=score,
+        checkpoints=tuple(checkpoints),
+        artefacts=tuple(artefacts),
         notes=tuple(notes),
     )
 
 
+def _number(values: dict[str, Any] | None, key: str) -> float | None:
+    found = (values or {}).get(key)
+    return float(found) if isinstance(found, int | float) and abs(found) <= LARGEST else None
+
+
+def _good_ones(
+    check: Callable[[int], None], steps: list[int], what: str, notes: list[str]
+) -> list[int]:
+    """Those of `steps` whose files are as they were written; all if none is, to be complained about."""
+    good = []
+    for step in steps:
+        try:
+            check(step)
+            good.append(step)
+        except DamagedFileError as error:
+            notes.append(f"the {what} at step {step:,} is damaged ({error.why}) and left out.")
+    return good or steps
+
+
 def _read_metrics(path: Path) -> tuple[dict[str, Curve], dict[str, Any], list[str]]:
     """The curves, the last object, and what is wrong with them."""
-    lines, cut_short = thinned_lines(path / METRICS)
-    lines = [present_metrics(line) for line in lines]
+    found = thinned_lines(path / METRICS)
+    require(
+        bool(found.lines) or not found.damaged, f"{path / METRICS} has no line left to be read."
+    )
+    lines = [present_metrics(line) for line in found.lines]
     last = lines[-1] if lines else {}
     notes = []
     if not last:
         notes.append("has no metrics yet.")
-    if cut_short:
+    if found.damaged:
+        notes.append(f"{found.damaged} lines of {METRICS} are damaged and left out.")
+    if found.cut_short:
         notes.append(f"the last line of {METRICS} is cut short and left out.")
     curves = _curves(lines)
     for key in MAIN_CURVES:
@@ -197,7 +227,7 @@ def success_at_end(path: Path, steps: int) -> float | None:
 
     None if no episode ended there.
     """
-    ended = [episode["score"] > 0 for episode in lines_after(path, (1 - END_SHARE) * steps)]
+    ended = [score > 0 for score in _scores(lines_after(path, (1 - END_SHARE) * steps))]
     return sum(ended) / len(ended) if ended else None
 
 
@@ -206,31 +236,52 @@ def score_at_end(path: Path) -> float | None:
 
     Where fewer have ended, of these. Scores are of whole games, unclipped.
     """
-    scores = [episode["score"] for episode in last_lines(path, WINDOW)]
+    scores = _scores(last_lines(path, WINDOW))
     return float(np.mean(scores)) if scores else None
 
 
-def thinned_lines(path: Path, most: int = MOST_LINES) -> tuple[list[dict[str, Any]], bool]:
-    """Objects of a JSON-lines file, and whether its last line was cut short and left out.
+def _scores(episodes: list[dict[str, Any]]) -> list[float]:
+    found = [episode.get("score") for episode in episodes]
+    return [score for score in found if isinstance(score, int | float)]
+
+
+class Thinned(NamedTuple):
+    """Some lines of a log."""
+
+    lines: list[dict[str, Any]]
+    damaged: int = 0
+    """How many were left out because they are no objects."""
+    cut_short: bool = False
+    """Whether the last one lacks its end and was left out."""
+
+
+def thinned_lines(path: Path, most: int = MOST_LINES) -> Thinned:
+    """Objects of a JSON-lines file.
 
     All of a short file. Of a long one `most` at even distances, the first and the last among them,
-    unless it holds NaN or infinity: these must be counted, so it is then read whole.
-
-    Raises:
-        ValueError: a line is not an object.
-
+    unless it holds NaN, infinity or a line that is no object: these must be counted, so it is then read
+    whole.
     """
     if not path.exists():
-        return [], False
-    data = path.read_bytes()
+        return Thinned([])
+    data = read_whole(path)
     whole = data[: data.rfind(b"\n") + 1]
     lines = whole.split(b"\n")[:-1]
-    if len(lines) > most and b"NaN" not in whole and b"Infinity" not in whole:
-        if whole.count(b"}\n{") != len(lines) - 1:
-            raise ValueError(f"{path.name} has a line that is not an object")
+    if (
+        len(lines) > most
+        and b"NaN" not in whole
+        and b"Infinity" not in whole
+        and whole.count(b"}\n{") == len(lines) - 1
+    ):
         kept = np.linspace(0, len(lines) - 1, most).round().astype(int)
         lines = [lines[number] for number in kept]
-    return [json.loads(line) for line in lines], len(whole) < len(data)
+    found = _objects(lines)
+    return Thinned(found, len(lines) - len(found), len(whole) < len(data))
+
+
+def _objects(lines: list[bytes]) -> list[dict[str, Any]]:
+    """Lines that are damaged are left out."""
+    return [value for line in lines if (value := parse_line(line)) is not None]
 
 
 def last_lines(path: Path, number: int) -> list[dict[str, Any]]:
@@ -238,7 +289,7 @@ def last_lines(path: Path, number: int) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     block = _BLOCK
-    with path.open("rb") as file:
+    with reading(path) as file:
         size = file.seek(0, os.SEEK_END)
         while True:
             start = max(0, size - block)
@@ -247,7 +298,7 @@ def last_lines(path: Path, number: int) -> list[dict[str, Any]]:
             lines = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
             # The first line of a block that starts inside the file may lack its beginning.
             if start == 0 or len(lines) > number:
-                return [json.loads(line) for line in lines[-number:]]
+                return _objects(lines[-number:])
             block *= 4
 
 
@@ -255,11 +306,11 @@ def lines_after(path: Path, step: float) -> list[dict[str, Any]]:
     """The objects of a JSON-lines file, in order of their steps, that lie beyond `step`."""
     if not path.exists():
         return []
-    data = path.read_bytes()
+    data = read_whole(path)
     found: list[dict[str, Any]] = []
     for line in reversed(data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]):
-        values = json.loads(line)
-        if values["step"] <= step:
+        values = parse_line(line)
+        if values is not None and values["step"] <= step:
             break
-        found.append(values)
+        found += [] if values is None else [values]
     return found[::-1]

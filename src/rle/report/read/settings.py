@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
+from rle.checks import LARGEST, require, short
 from rle.errors import UsageError
 from rle.presets import preset_config
-from rle.report.read.words import steps_text
+from rle.report.read.words import plain_text, steps_text
 from rle.settings import shortest_name, to_dict, with_defaults
 from rle.tasks import fourroom
 
@@ -45,12 +47,52 @@ def read_settings(config: dict[str, Any], meta: dict[str, Any]) -> Settings:
     Not through `RunConfig`: runs of other versions, with other settings, are shown too.
     """
     settings = _flatten(json.loads(json.dumps(with_defaults(config))))
-    origin = meta.get(INIT_FROM)
+    settings = {
+        plain_text(name): plain_text(value) if isinstance(value, str) else value
+        for name, value in settings.items()
+    }
+    for name, fits in _NEEDED.items():
+        value = settings.get(name)
+        require(fits(value), f"its setting {name} is {short(value)}, which cannot be shown.")
+    origin = origin_of(meta)
     if origin is not None:
         # Not its folder: every seed may have begun with another.
-        steps = steps_text(origin["step"])
-        settings[INIT_FROM] = f"{origin['explore']} on {origin['task']} at {steps} steps"
+        settings[INIT_FROM] = (
+            f"{origin['explore']} on {origin['task']} at {steps_text(origin['step'])} steps"
+        )
     return settings
+
+
+def origin_of(meta: dict[str, Any]) -> dict[str, Any] | None:
+    """Whose agent a run began with, as its `meta.json` says; None if it does not say so readably."""
+    origin = meta.get(INIT_FROM)
+    if not isinstance(origin, dict) or not {"run", "step", "task", "explore"} <= origin.keys():
+        return None
+    return origin if _is_count(origin["step"]) else None
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_corner(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value))
+
+
+_NEEDED: dict[str, Callable[[Any], bool]] = {
+    "task": _is_text,
+    "explore": _is_text,
+    "preset": _is_text,
+    "seed": lambda value: type(value) is int and 0 <= value < 2**128,
+    TOTAL_STEPS: _is_count,
+    "environment.time_limit": lambda value: value is None or _is_count(value),
+    "environment.television": lambda value: value is None or _is_corner(value),
+}
+"""Settings that a report computes with; of all others it shows what they are."""
 
 
 def preset_settings(task: str, explore: str, preset: str | None) -> Settings:

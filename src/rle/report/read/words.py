@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from unicodedata import category
 
 from rle.stats import Interval
 from rle.tasks import fourroom
@@ -39,6 +40,13 @@ _TASKS = {
         "random: a strategy that seeks the unpredictable may get stuck there.",
     ),
 }
+
+
+def plain_text(text: str) -> str:
+    """`text` with what no page can show (surrogates, control signs) written as Python would."""
+    return "".join(
+        sign if sign.isprintable() or category(sign) == "Zs" else ascii(sign)[1:-1] for sign in text
+    )
 
 
 def file_name(text: str) -> str:

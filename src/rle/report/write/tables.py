@@ -10,7 +10,7 @@ import io
 import math
 from dataclasses import dataclass
 
-from rle.report.read.words import DASH, interval_text, number_text
+from rle.report.read.words import DASH, interval_text, number_text, plain_text
 from rle.stats import Interval
 
 Raw = float | int | str | None
@@ -108,13 +108,27 @@ def to_csv(table: Table) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     first = table.rows[0]
     writer.writerow(
-        key + ending
+        _harmless(key + ending)
         for (key, _), cell in zip(table.headings, first, strict=True)
         for ending, _ in cell.columns
     )
     for row in table.rows:
-        writer.writerow(value for cell in row for _, value in cell.columns)
+        writer.writerow(_harmless(value) for cell in row for _, value in cell.columns)
     return buffer.getvalue()
+
+
+def _harmless(value: Raw) -> Raw:
+    """`value`, with an apostrophe before a text that a spreadsheet would take for a formula."""
+    if not isinstance(value, str):
+        return value
+    text = plain_text(value)  # some programs skip tabs and line breaks
+    if not text.startswith(("=", "+", "-", "@")):
+        return text
+    try:
+        float(text)  # -inf is a number all the same
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def to_latex(table: Table, label: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from rle.runs.callbacks import Callback
 from rle.runs.directory import EPISODES, METRICS, RunDirectory
 from rle.runs.episodes import Episode
+from rle.runs.logs import Log
+from rle.runs.manifest import Mark
 from rle.runs.trainer import Trainer
 
 
@@ -15,8 +16,8 @@ class JsonLines(Callback):
     """Appends to `metrics.jsonl` and `episodes.jsonl`."""
 
     def on_start(self, run: RunDirectory, trainer: Trainer) -> None:
-        self._metrics = (run.path / METRICS).open("a", encoding="utf-8")
-        self._episodes = (run.path / EPISODES).open("a", encoding="utf-8")
+        self._metrics = Log(run.path / METRICS)
+        self._episodes = Log(run.path / EPISODES)
 
     def on_iteration(
         self, trainer: Trainer, metrics: dict[str, Any], episodes: list[Episode]
@@ -24,18 +25,23 @@ class JsonLines(Callback):
         config = trainer.config
         first_step = metrics["step"] - config.batch_size
         # Episodes first: a reader that sees an iteration's metrics also finds its episodes.
-        for episode in episodes:
-            line = {
-                "iteration": metrics["iteration"],
-                "step": first_step + (episode.row + 1) * config.environment.num_envs,
-                "env": episode.env,
-                "score": episode.score,
-                "length": episode.length,
-            }
-            self._episodes.write(json.dumps(line) + "\n")
-        self._episodes.flush()
-        self._metrics.write(json.dumps(metrics) + "\n")
-        self._metrics.flush()
+        self._episodes.write(
+            *(
+                {
+                    "iteration": metrics["iteration"],
+                    "step": first_step + (episode.row + 1) * config.environment.num_envs,
+                    "env": episode.env,
+                    "score": episode.score,
+                    "length": episode.length,
+                }
+                for episode in episodes
+            )
+        )
+        self._metrics.write(metrics)
+
+    def marks(self) -> dict[str, Mark]:
+        """What the logs now are, which is then on the disk."""
+        return {EPISODES: self._episodes.mark(), METRICS: self._metrics.mark()}
 
     def on_end(self, run: RunDirectory, trainer: Trainer) -> None:
         self._metrics.close()
