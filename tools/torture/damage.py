@@ -81,9 +81,7 @@ def damage_all(folder: Path, times: int, seed: int, names: Sequence[str] | None)
             dice = random.Random(f"{seed} {whole.name} {number}")
             way = dice.choice(ways_for(whole.path / target))
             place = folder / f"{whole.name}-{number}"
-            verdicts = try_damage(
-                whole, place, target, way, dice, number // len(targets) % REPORTED == 0
-            )
+            verdicts = try_damage(whole, place, target, way, dice, number % REPORTED == 0)
             cases += 1
             for verdict in verdicts:
                 counts.setdefault(f"{whole.name} {verdict.verb}", Counter())[verdict.kind] += 1

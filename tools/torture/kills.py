@@ -59,7 +59,7 @@ class Case:
 
 
 def uninterrupted(subject: Subject, folder: Path) -> Whole:
-    """Train it once as it is to be, and see how long that takes and how many file operations it makes."""
+    """Train it once as it is to be; see how long that takes, and in how many file operations."""
     folder.mkdir(parents=True)
     out, log = folder / "run", folder / "whole.log"
     started = time.monotonic()
