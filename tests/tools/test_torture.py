@@ -115,6 +115,7 @@ def test_folders_are_not_damaged_as_files_are() -> None:
         (Ended(2, "", "rle: it is damaged: restore it.\n"), "sentence"),
         (Ended(2, "", ""), "no sentence"),
         (Ended(2, "", "rle: it is damaged\nand more\n"), "no sentence"),
+        (Ended(1, "", "rle: the disk is full: make room.\n"), "sentence"),
         (Ended(1, "", "Traceback (most recent call last):\nKeyError: 1\n"), "traceback"),
         (Ended(-11, "", ""), "traceback"),
         (Ended(None, "task rle seed 0: 5 of 9,999 steps\n", ""), "hangs"),
@@ -129,11 +130,24 @@ def test_what_a_verb_did_with_a_damaged_run_is_judged(
     assert _judge(undamaged, "resume", ended, run.parent).kind == kind
 
 
+def test_a_check_that_finds_a_problem_has_not_failed(pair: tuple[Path, Path]) -> None:
+    whole, run = pair
+    undamaged = Run("name", whole, {}, {"check": None}, frozenset({"problem score"}))
+    found = Ended(1, "problem score\n", "")
+    assert _judge(undamaged, "check", found, run.parent).kind == "equal"
+    warned = Ended(1, "problem score\n", "warning: a log is damaged.\n")
+    assert _judge(undamaged, "check", warned, run.parent).kind == "recovered"
+
+
 def torture(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
     """In a process of its own, since it forks; `before` changes the package first."""
-    script = f"{before}\nimport sys\nfrom tools.torture.__main__ import main\nsys.exit(main({arguments}))"
+    call = f"from tools.torture.__main__ import main\nraise SystemExit(main({arguments}))"
     return subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", f"{before}\n{call}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -201,9 +201,10 @@ def _judge(whole: Run, verb: str, ended: Ended, place: Path) -> Verdict:
         # Going on for longer than asked, if it says why, is what was asked for.
         return Verdict(verb, "recovered" if unusual else "hangs", last)
     if ended.status != 0:
-        if verb == "check" and ended.status == 1 and not complaints:
-            return Verdict(verb, "equal" if not unusual else "sentence")
         sentences = [line for line in complaints if not line.startswith("warning:")]
+        if verb == "check" and ended.status == 1 and not sentences:
+            # It has found something in the run's numbers, and said so.
+            return Verdict(verb, "recovered" if unusual else "equal")
         one = len(sentences) == 1 and sentences[0].startswith("rle: ")
         said = " / ".join(complaints)[-300:]
         return Verdict(verb, "sentence" if one else "no sentence", f"status {ended.status}: {said}")
