@@ -101,6 +101,14 @@ def test_every_way_damages(way: Way, tmp_path: Path) -> None:
     assert outside.read_text() == "precious"
 
 
+def test_a_link_takes_the_place_of_a_file_that_was_being_written(tmp_path: Path) -> None:
+    run, outside = a_run(tmp_path / "run"), tmp_path / "outside.txt"
+    for name in ("spec.json.partial", "spec.partial"):
+        (run / name).write_text("half")
+    link_beside(run / "spec.json", random.Random(0), outside)
+    assert [path.readlink() for path in run.glob("*.partial") if path.is_symlink()] == [outside]
+
+
 def test_folders_are_not_damaged_as_files_are() -> None:
     assert ways_for(ROOT) == OF_FOLDERS
     assert set(OF_JSON) <= set(ways_for(Path("config.json")))

@@ -23,8 +23,6 @@ MOST = 8
 """Kills of one run."""
 PATIENCE = 120.0
 """Seconds after which a command is said to hang."""
-IMPORTS = 4.0
-"""Seconds that the true command takes before it begins, more or less."""
 AFTER = 0.005
 """Seconds after the beginning of a file operation within which it may hit."""
 OUTLIVING = 30.0
@@ -42,6 +40,8 @@ class Whole:
     path: Path
     seconds: float
     operations: int
+    true_command: bool = False
+    """Whether `seconds` are those of the true command, imports included."""
 
 
 @dataclass
@@ -58,17 +58,18 @@ class Case:
     """Seconds for which a worker went on after its study was killed."""
 
 
-def uninterrupted(subject: Subject, folder: Path) -> Whole:
+def uninterrupted(subject: Subject, folder: Path, true_command: bool = False) -> Whole:
     """Train it once as it is to be; see how long that takes, and in how many file operations."""
     folder.mkdir(parents=True)
     out, log = folder / "run", folder / "whole.log"
     started = time.monotonic()
-    ended = run(subject.command(out), log, PATIENCE, watch=Watch(out))
+    ended = run(subject.command(out), log, PATIENCE, watch=Watch(out), true_command=true_command)
     if ended.status != 0:
         raise SystemExit(f"{subject.name} does not run as it is: {ended.complained}")
     # A study's operations are its workers'.
-    operations = 60 if subject.is_study else operations_of(log)
-    return Whole(out, time.monotonic() - started, operations)
+    watched = not (subject.is_study or true_command)
+    operations = operations_of(log) if watched else 60
+    return Whole(out, time.monotonic() - started, operations, true_command)
 
 
 def cases(subject: Subject, whole: Whole, folder: Path, kills: int, seed: int) -> Iterator[Case]:
@@ -78,13 +79,14 @@ def cases(subject: Subject, whole: Whole, folder: Path, kills: int, seed: int) -
         number += 1
         place = folder / f"{subject.name}-{number}"
         place.mkdir()
+        if number == TRUE_COMMAND:
+            true_whole = uninterrupted(subject, folder / f"{subject.name}-true", true_command=True)
         case = torment(
             subject,
-            whole,
+            true_whole if number % TRUE_COMMAND == 0 else whole,
             place,
             random.Random(f"{seed} {subject.name} {number}"),
             most=min(MOST, kills - made),
-            true_command=number % TRUE_COMMAND == 0,
         )
         made += case.kills
         if case.failures:
@@ -100,10 +102,9 @@ def torment(
     folder: Path,
     dice: random.Random,
     most: int,
-    true_command: bool = False,
 ) -> Case:
     """Kill one run up to `most` times; returns what came out."""
-    case, out = Case(true_command=true_command), folder / "run"
+    case, out = Case(true_command=whole.true_command), folder / "run"
     for attempt in range(2 * most):
         if case.kills >= most or case.failures:
             break
@@ -126,7 +127,7 @@ def _killed_once(
 ) -> bool:
     """Start or go on, and kill; returns whether it ended before."""
     begins = not any(out.rglob("config.json"))
-    operation, after = _moment(whole, dice, case.true_command, begins)
+    operation, after = _moment(whole, dice, begins)
     # A worker that stands still cannot end when its study was killed.
     pause = 0.0 if after or subject.is_study else 0.5
     watch = None if operation is None else Watch(out, operation, pause)
@@ -157,12 +158,11 @@ def _killed_once(
     return False
 
 
-def _moment(
-    whole: Whole, dice: random.Random, true_command: bool, begins: bool
-) -> tuple[int | None, float]:
+def _moment(whole: Whole, dice: random.Random, begins: bool) -> tuple[int | None, float]:
     """A file operation, or None; and seconds after it, or after the start."""
-    if true_command:
-        return None, dice.uniform(0, IMPORTS + whole.seconds)
+    if whole.true_command:
+        # Imports take most of its time: it is killed there too, and more often later.
+        return None, whole.seconds * dice.choice((dice.random(), dice.uniform(0.6, 1)))
     kind = dice.random()
     if kind < 0.4:
         return None, dice.uniform(0, 0.7 * whole.seconds)

@@ -107,7 +107,10 @@ def link_outside(path: Path, dice: random.Random, outside: Path) -> None:
 def link_beside(path: Path, dice: random.Random, outside: Path) -> None:
     """The file itself is whole; where it would be written before it is renamed is a link."""
     name = dice.choice((f"{path.name}.partial", f"{path.stem}.partial"))
-    path.with_name(name).symlink_to(outside)
+    beside = path.with_name(name)
+    if beside.exists():
+        _remove(beside)
+    beside.symlink_to(outside)
 
 
 def lose_lines(path: Path, dice: random.Random, outside: Path) -> None:
