@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What `make test` runs, each a target of its own: mypy needs one core only, so it runs beside the tests.
 PARTS := lint format types tests
 
-.PHONY: demo help test $(PARTS) docs build check-build mutants setup clean
+.PHONY: demo help test $(PARTS) docs build check-build mutants torture setup clean
 
 demo: $(VENV)/.package ## train all strategies on FourRoom and write a report
 	$(BIN)/rle study demo --out runs/demo
@@ -52,6 +52,15 @@ check-build: build ## install the wheel into an empty environment and train ther
 # Half an hour on one core. See docs/testing.md.
 mutants: setup ## do the tests notice small mistakes in the source?
 	nice $(BIN)/python -m tools.mutants
+
+KILLS ?= 20
+DAMAGES ?= 3
+LINES ?= 1000
+
+# Minutes; with KILLS=200 DAMAGES=200 LINES=10000 hours. See docs/reliability.md.
+torture: setup ## kill runs, damage their files and fuzz the command: is anything lost?
+	rm -rf build/torture
+	nice $(BIN)/python -m tools.torture --kills $(KILLS) --damages $(DAMAGES) --lines $(LINES)
 
 setup: $(VENV)/.tests ## .venv with all that the above need
 

@@ -27,3 +27,15 @@ def test_ppo_details_link_to_their_line_and_test() -> None:
         text = (page.parent / code_file).read_text().splitlines()[int(line) - 1]
         assert code.strip("`") in text, row
         assert f"def {test.strip('`')}(" in (page.parent / test_file).read_text(), row
+
+
+def test_reliability_names_tests_that_are_there() -> None:
+    page = (ROOT / "docs" / "reliability.md").read_text()
+    faults = page.partition("## Faults")[2].partition("## Elsewhere")[0]
+    rows = [line for line in faults.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for row in rows:
+        ((file, test),) = re.findall(r"`(\S+\.py)::(\w+)`", row)
+        path = ROOT / "tests" / file
+        assert path.exists(), row
+        assert f"def {test}(" in path.read_text(), row
