@@ -265,19 +265,19 @@ def test_a_study_trusts_what_it_declares_and_nothing_else(monkeypatch: pytest.Mo
     def again() -> tuple[str, ...]:
         return study(declared, out="runs", workers=1, quiet=True).failed
 
-    assert again() == ()
-    run = Path("runs/fourroom/rle/seed-0")
+    ((folder, config),) = declared.runs().items()
+    run = train_config(config, Path("runs") / folder, quiet=True).path
     # Begun elsewhere: nothing is remembered of it, and the study's user has named its code.
     shutil.rmtree("state")
     (run / "finished.json").unlink()
     assert again() == ()
     shutil.rmtree("state")
     (run / "finished.json").unlink()
-    config = json.loads((run / "config.json").read_text())
-    config["machine"]["sinks"] = ["theirs:Sink"]
-    write_config(run, config)
+    values = json.loads((run / "config.json").read_text())
+    values["machine"]["sinks"] = ["theirs:Sink"]
+    write_config(run, values)
     Path("imported").unlink()
-    assert again() == ("fourroom/rle/seed-0",)
+    assert again() == (folder,)
     assert "theirs:Sink" in run.with_name("seed-0-log.txt").read_text()
     assert not was_imported()
 
