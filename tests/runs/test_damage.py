@@ -76,6 +76,43 @@ def test_one_bit_is_enough(run: RunDirectory, whole: RunDirectory, byte: int) ->
     assert checkpoint(run, 1024).with_name(f"{1024:012d}.safetensors{ASIDE}").exists()
 
 
+def test_one_that_somebody_removed(run: RunDirectory, whole: RunDirectory) -> None:
+    checkpoint(run, 1024).unlink()
+    sentence = r"at step 1,024 is damaged \(No such file .*: the one at step 768 is used instead"
+    with pytest.warns(UserWarning, match=sentence):
+        assert load(run.path).trained_steps == 768
+    with pytest.warns(UserWarning, match=sentence):
+        resume(run.path, quiet=True)
+    assert_ends_like(run, whole)
+    (incident,) = run.incidents()
+    assert "step 1,024 is damaged" in incident["what"]
+
+
+def test_all_that_somebody_removed(run: RunDirectory, whole: RunDirectory) -> None:
+    shutil.rmtree(run.path / CHECKPOINTS)
+    with pytest.warns(UserWarning, match="none of its 4 checkpoints is good.*from its beginning"):
+        resume(run.path, quiet=True)
+    assert_ends_like(run, whole)
+
+
+def test_one_that_was_announced_and_not_yet_there_is_no_loss(run: RunDirectory) -> None:
+    # As a process leaves it that is killed between the two.
+    file = checkpoint(run, 1024)
+    file.rename(file.with_name(file.name + ".partial"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load(run.path).trained_steps == 768
+        resume(run.path, quiet=True)
+        assert load(run.path).trained_steps == 1024
+    assert run.incidents() == []
+
+
+def test_a_folder_under_the_name_of_a_file_that_is_being_written(run: RunDirectory) -> None:
+    (run.path / CHECKPOINTS / f"{1152:012d}.safetensors.partial").mkdir()
+    with pytest.raises(UsageError, match="is a folder where a file is to be written: remove it"):
+        resume(run.path, quiet=True)
+
+
 def test_several_in_a_row(run: RunDirectory, whole: RunDirectory) -> None:
     checkpoint(run, 1024).write_bytes(b"")
     checkpoint(run, 768).write_bytes(checkpoint(run, 512).read_bytes())

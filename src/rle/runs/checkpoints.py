@@ -15,6 +15,7 @@ from rle.errors import UsageError
 from rle.runs.files import (
     ASIDE,
     DamagedFileError,
+    partial_of,
     reading,
     require_no_link,
     settle,
@@ -78,6 +79,10 @@ class Checkpoints:
             return []
         return sorted(int(name.partition(".")[0]) for name in names if _NAME.fullmatch(name))
 
+    def any(self) -> bool:
+        """Whether some were written that should be there."""
+        return bool(self.steps() or self._lost(CHECKPOINTS))
+
     def file(self, step: int, folder: str = CHECKPOINTS) -> Path:
         """Where the file of `step` is."""
         return self.path / checkpoint_name(step, folder)
@@ -104,7 +109,7 @@ class Checkpoints:
             marks[checkpoint_name(step, folder)] = Mark.of(data, how.passing, how.score)
             paths.append(self.file(step, folder))
         manifest = Manifest.read(self.path)
-        manifest.forget([name for name in manifest.files if self._is_gone(name)])
+        manifest.forget(self.gone(manifest))
         manifest.announce(marks)
         manifest.grown(logs)
         manifest.write()
@@ -122,8 +127,26 @@ class Checkpoints:
                 f"{self.path / folder} is no folder, where checkpoints go: remove it."
             ) from error
 
-    def _is_gone(self, name: str) -> bool:
-        return name.startswith((CHECKPOINTS, ARTEFACTS)) and not (self.path / name).exists()
+    def gone(self, manifest: Manifest) -> list[str]:
+        """The names that the manifest knows and that are no more: removed by us, or by somebody."""
+        kept = [name for name in manifest.files if name.startswith((CHECKPOINTS, ARTEFACTS))]
+        return [name for name in kept if not (self.path / name).exists()]
+
+    def _lost(self, folder: str) -> set[int]:
+        """Steps whose files somebody removed: we remove none that is later than all others.
+
+        One that was announced and never took its place is still beside it, under its other name.
+        """
+        latest = max(self.steps(folder), default=-1)
+        names = (Path(name) for name in self.gone(Manifest.read(self.path)))
+        steps = {
+            int(name.stem)
+            for name in names
+            if name.parent.name == folder
+            and _NAME.fullmatch(name.name)
+            and not partial_of(self.path / name).exists()
+        }
+        return {step for step in steps if step > latest}
 
     def _superfluous(self, newest: int, manifest: Manifest, keep: int) -> set[int]:
         """The steps whose checkpoints need not stay."""
@@ -168,7 +191,7 @@ class Checkpoints:
 
     def _latest(self, use: Callable[[int], Any], folder: str) -> tuple[int, Any, dict[int, str]]:
         damaged: dict[int, str] = {}
-        for step in reversed(self.steps(folder)):
+        for step in sorted({*self.steps(folder), *self._lost(folder)}, reverse=True):
             try:
                 return step, use(step), damaged
             except DamagedFileError as error:

@@ -115,7 +115,7 @@ def write_whole(path: Path, data: bytes) -> None:
 def stage(path: Path, data: bytes) -> None:
     """Bring `data` to the disk beside `path`, which `settle` then replaces."""
     partial = partial_of(path)
-    _remove_leftover(partial)
+    remove_leftover(partial)
     file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o666)
     try:
         with os.fdopen(file, "wb") as opened:
@@ -159,7 +159,7 @@ def require_no_link(path: Path) -> None:
         raise _link(path)
 
 
-def _remove_leftover(partial: Path) -> None:
+def remove_leftover(partial: Path) -> None:
     """What a crash left, or a link that somebody put there: the name is removed, not its target."""
     if partial.is_dir() and not partial.is_symlink():
         raise UsageError(f"{partial} is a folder where a file is to be written: remove it.")

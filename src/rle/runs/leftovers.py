@@ -15,7 +15,7 @@ from rle.runs.contents import (
     META,
     SPEC,
 )
-from rle.runs.files import PARTIAL
+from rle.runs.files import PARTIAL, remove_leftover
 from rle.runs.logs import LOGS
 from rle.runs.manifest import MANIFEST
 
@@ -48,8 +48,8 @@ def clear_killed_start(path: Path) -> None:
 def clear_partial(path: Path) -> None:
     """Remove what a killed process was still writing."""
     for name in _PARTIAL:
-        (path / name).unlink(missing_ok=True)
+        remove_leftover(path / name)
     for folder in (CHECKPOINTS, ARTEFACTS):
         if not (path / folder).is_symlink():
             for partial in (path / folder).glob(f"*{PARTIAL}"):
-                partial.unlink()
+                remove_leftover(partial)

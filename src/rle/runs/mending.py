@@ -34,7 +34,7 @@ def state_to_go_on_from(run: RunDirectory) -> tuple[State | None, list[str]]:
     for name in (CHECKPOINTS, ARTEFACTS, *LOGS):
         require_no_link(run.path / name)
     checkpoints = Checkpoints(run.path)
-    if not checkpoints.steps():
+    if not checkpoints.any():
         return None, []
     try:
         found = checkpoints.load_latest()
@@ -78,11 +78,12 @@ def mend(run: RunDirectory, iteration: int, step: int, problems: list[str]) -> N
 
 def _adopt(run: RunDirectory) -> None:
     """From now on the manifest knows every file: those of earlier versions are taken as they are."""
-    manifest = Manifest.read(run.path)
-    steps = Checkpoints(run.path).steps()
-    names = [CONFIG, INITIAL, *(checkpoint_name(step) for step in steps)]
+    manifest, checkpoints = Manifest.read(run.path), Checkpoints(run.path)
+    names = [CONFIG, INITIAL, *map(checkpoint_name, checkpoints.steps())]
     found = [name for name in names if (run.path / name).exists() and not manifest.mark(name)]
-    if found:
+    gone = checkpoints.gone(manifest)
+    if found or gone:
+        manifest.forget(gone)
         manifest.announce({name: Mark.of(read_whole(run.path / name)) for name in found})
         manifest.write()
 
