@@ -151,7 +151,7 @@ def test_reports_and_checks(name: str, copied: Path) -> None:
     values = json.loads((copied / name).read_text())
     if name == "meta.json":
         origin = {"run": "a", "step": 3, "task": "fourroom", "explore": "rle"}
-        values |= {"init_from": origin}
+        values = {"started": values["started"], "init_from": origin}
     # Of a configuration's sections, one stands for all.
     shown = ("task", "explore", "preset", "seed", "total_steps", "environment")
     parts = {key: values[key] for key in shown} if name == "config.json" else values
