@@ -1,7 +1,8 @@
-"""Small configurations for tests."""
+"""Small configurations for tests, and runs that were interrupted."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,6 +11,9 @@ from torch import Tensor
 from rle.config import RunConfig
 from rle.explore.transitions import Transitions
 from rle.presets import preset_config
+from rle.runs.checkpoints import Checkpoints
+from rle.runs.directory import FINISHED
+from rle.runs.manifest import Manifest
 from rle.runs.trainer import Trainer
 from rle.settings import replace
 
@@ -60,3 +64,14 @@ def trained_an_iteration(config: RunConfig) -> Trainer:
     assert not torch.equal(before, trainer.learner.optimiser.flat)
     trainer.task.close()
     return trainer
+
+
+def interrupt_after(path: Path, checkpoints: int) -> None:
+    """Leave a finished run as if it had been killed after so many checkpoints."""
+    (path / FINISHED).unlink()
+    saved = Checkpoints(path)
+    for step in saved.steps()[checkpoints:]:
+        saved.file(step).unlink()
+    manifest = Manifest.read(path)
+    manifest.forget(saved.gone(manifest))
+    manifest.write()

@@ -154,7 +154,7 @@ CASES: dict[str, Case] = {
     "preset": Case("released", GAME, numbers_of_its_preset),
     "seed": Case(1),
     "total_steps": Case(2 * 4 * 8),
-    "machine.device": Case("meta", ROOMS, lambda config: resolve_device(config.machine.device)),
+    "machine.device": Case("cpu:0", ROOMS, lambda config: resolve_device(config.machine.device)),
     "machine.threads": Case(2, ROOMS, pytorch_threads),
     "machine.compile": Case("on", ROOMS, should_compile),
     "machine.checkpoint_every": Case(2 * 4 * 8, ROOMS, files),

@@ -8,7 +8,9 @@ from torch._inductor.exc import CppCompileError
 
 from rle.errors import CompilerError
 from rle.learn import compilation
+from rle.runs.directory import RunDirectory
 from rle.runs.train import resume, train, train_config
+from rle.settings import replace
 from tests.builders import small_config
 from tests.runs.test_stopping import SendingAt
 
@@ -58,7 +60,6 @@ def test_environments_that_are_handed_over_are_not_closed(tmp_path: Path) -> Non
 
 
 def test_elsewhere_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import json
     import signal
 
     from rle.runs import train as module
@@ -67,13 +68,11 @@ def test_elsewhere_without_a_compiler(tmp_path: Path, monkeypatch: pytest.Monkey
         train_config(
             small_config("none"), tmp_path / "run", True, callbacks=[SendingAt(2, signal.SIGTERM)]
         )
-    path = tmp_path / "run" / "config.json"
-    config = json.loads(path.read_text())
-    config["machine"]["compile"] = "on"
-    path.write_text(json.dumps(config))
+    run = RunDirectory.open(tmp_path / "run")
+    run.save_config(replace(run.config(), {"compile": "on"}))
     monkeypatch.setattr(module, "compiler_available", lambda: False)
     with pytest.warns(UserWarning, match=r"\(there is no C\+\+ compiler here\)"):
-        run = resume(path.parent, quiet=True)
+        resume(run.path, quiet=True)
     assert run.finished() is not None
     assert run.config().machine.compile == "off"
 

@@ -24,6 +24,7 @@ from rle.tasks.base import Task
 from rle.tasks.film import filmed
 from rle.tasks.gym import GymTask, VectorTask
 from rle.tasks.registry import make_task
+from tests.builders import interrupt_after
 from tests.outsider import makers, wrappers
 from tests.probes.environments import ConstantReward
 from tests.tasks.test_gym import expected_transitions, real_transitions
@@ -224,9 +225,7 @@ def test_an_object_is_handed_over_and_asked_for_again(
 def _interrupted(run: RunDirectory, path: Path) -> None:
     """A copy of the run as it stood at its first checkpoint."""
     shutil.copytree(run.path, path)
-    (path / "finished.json").unlink()
-    for checkpoint in sorted((path / "checkpoints").iterdir())[1:]:
-        checkpoint.unlink()
+    interrupt_after(path, 1)
 
 
 def _measured(run: RunDirectory) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from rle.presets import default_preset, preset_config
 from rle.runs.bench import _peer_plays
 from rle.runs.directory import RunDirectory
 from rle.tasks import check_task_name, make_task, task_names
+from tests.builders import interrupt_after
 from tests.test_quick_start import rle_command
 
 HERE = Path(__file__).parent
@@ -38,8 +39,7 @@ def test_trained_resumed_evaluated_and_reported_without_touching_the_package(
     whole = RunDirectory.open(path).metrics()
     assert json.loads((path / "config.json").read_text())["task"] == SHORT
     assert whole[-1]["coverage"] > 0.5
-    (path / "finished.json").unlink()
-    (path / "checkpoints" / f"{256:012d}.safetensors").unlink()
+    interrupt_after(path, -1)
     for verb, *arguments in (
         ("resume", str(path)),
         ("eval", str(path), "--episodes", "3"),

@@ -24,7 +24,7 @@ from rle.runs.loading import load
 from rle.runs.origin import find_origin
 from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
-from tests.builders import small_config
+from tests.builders import interrupt_after, small_config
 from tests.runs.test_going_on import without_time
 from tests.runs.test_images import atari_config
 from tests.runs.test_resume import assert_same_tree
@@ -205,8 +205,7 @@ def test_the_new_run_remembers_and_stands_alone(
     assert without_time(scratch.metrics()) != without_time(run.metrics())
     # Resumed from its beginning, as after a crash before the first checkpoint, without the source.
     shutil.rmtree(gone.path)
-    (again.path / "finished.json").unlink()
-    shutil.rmtree(again.path / "checkpoints")
+    interrupt_after(again.path, 0)
     resume(again.path, quiet=True)
     assert_same_tree(run.load_checkpoint(), again.load_checkpoint())
     assert without_time(again.metrics()) == without_time(run.metrics())
