@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import gymnasium
 import pytest
 import torch
+from gymnasium.vector import SyncVectorEnv
 from torch._inductor.exc import CppCompileError
 
 from rle.errors import CompilerError
@@ -50,12 +52,15 @@ def test_the_run_goes_on_as_one_that_was_never_compiled(task: str, tmp_path: Pat
 
 @pytest.mark.usefixtures("broken")
 def test_environments_that_are_handed_over_are_not_closed(tmp_path: Path) -> None:
-    import gymnasium
+    class Closing(SyncVectorEnv):
+        def reset(self, **options):
+            assert not self.closed
+            return super().reset(**options)
 
-    vector = gymnasium.make_vec("CartPole-v1", 4)
+    vector = Closing([lambda: gymnasium.make("CartPole-v1")] * 4)
     settings = {"rollout_steps": 8, "total_steps": 256, "compile": "on"}
     with pytest.warns(UserWarning, match="goes on uncompiled"):
-        run = train(vector, "rle", out=tmp_path / "run", quiet=True, **settings)
+        run = train(vector, "none", out=tmp_path / "run", quiet=True, **settings)
     assert run.finished() is not None
 
 

@@ -49,7 +49,9 @@ if __name__ == "__main__":
     wait_for(lambda: list(out.glob("one/checkpoints/*.safetensors")))
     if hanging:
         time.sleep(0.5)
-    return process, _workers_of(process.pid)
+    workers = _workers_of(process.pid)
+    assert len(workers) == 1
+    return process, workers
 
 
 def alive(workers: list[int]) -> bool:
@@ -60,7 +62,6 @@ def alive(workers: list[int]) -> bool:
 def test_interrupted_in_order(number: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C reaches all processes of a terminal, and yet is no second signal for a worker."""
     process, workers = started(tmp_path / "study", hanging=False)
-    assert len(workers) == 1
     before = RunDirectory.open(tmp_path / "study" / "one").checkpoint_steps()
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     _, error = process.communicate(timeout=60)
@@ -86,8 +87,10 @@ def test_a_hanging_worker_ends_with_the_second_ctrl_c(tmp_path: Path) -> None:
 def test_a_hanging_worker_ends_soon_after_its_study_was_killed(tmp_path: Path) -> None:
     process, workers = started(tmp_path / "study", hanging=True)
     process.kill()
-    process.communicate()
-    wait_for(lambda: not alive(workers), seconds=10.0)
+    process.wait()
+    assert alive(workers)
+    wait_for(lambda: not alive(workers), seconds=15.0)
+    process.communicate()  # only now: it would wait for the worker too
     assert RunDirectory.open(tmp_path / "study" / "one").checkpoint_steps() == [128]
 
 
