@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rle.runs.loading import load
     from rle.runs.train import resume, train, train_config
     from rle.settings import replace
-    from rle.studies.local import study
+    from rle.studies.running import study
 
     __version__: str
 
@@ -83,7 +83,7 @@ _find = lazy_names(
         "report": "rle.report",
         "resume": "rle.runs.train",
         "studies": "rle.studies",
-        "study": "rle.studies.local",
+        "study": "rle.studies.running",
         "tasks": "rle.tasks",
         "train": "rle.runs.train",
         "train_config": "rle.runs.train",

@@ -206,7 +206,7 @@ def _study(arguments: Sequence[str]) -> None:
         f"{result.seconds:.0f} s, {result.steps / max(result.seconds, 1e-9):,.0f} steps/s in all"
     )
     if result.failed:
-        from rle.studies.local import what_failed
+        from rle.studies.running import what_failed
 
         raise RunError(what_failed(result))
 

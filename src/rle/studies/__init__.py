@@ -7,8 +7,8 @@ from rle.lazy import lazy_names
 if TYPE_CHECKING:
     from rle.studies.catalogue import find_study, study_names
     from rle.studies.definitions import Method, Study
-    from rle.studies.local import StudyResult, run_all, study
     from rle.studies.registry import STUDIES
+    from rle.studies.running import StudyResult, run_all, study
 
 __all__ = [
     "STUDIES",
@@ -26,6 +26,6 @@ __getattr__ = lazy_names(
     {
         **dict.fromkeys(("STUDIES", "find_study", "study_names"), "rle.studies.catalogue"),
         **dict.fromkeys(("Method", "Study"), "rle.studies.definitions"),
-        **dict.fromkeys(("StudyResult", "run_all", "study"), "rle.studies.local"),
+        **dict.fromkeys(("StudyResult", "run_all", "study"), "rle.studies.running"),
     },
 )
