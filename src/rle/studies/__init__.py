@@ -9,16 +9,20 @@ if TYPE_CHECKING:
     from rle.studies.definitions import Method, Study
     from rle.studies.registry import STUDIES
     from rle.studies.running import StudyResult, run_all, study
+    from rle.studies.status import RunStatus, StudyStatus, study_status
 
 __all__ = [
     "STUDIES",
     "Method",
+    "RunStatus",
     "Study",
     "StudyResult",
+    "StudyStatus",
     "find_study",
     "run_all",
     "study",
     "study_names",
+    "study_status",
 ]
 
 __getattr__ = lazy_names(
@@ -27,5 +31,6 @@ __getattr__ = lazy_names(
         **dict.fromkeys(("STUDIES", "find_study", "study_names"), "rle.studies.catalogue"),
         **dict.fromkeys(("Method", "Study"), "rle.studies.definitions"),
         **dict.fromkeys(("StudyResult", "run_all", "study"), "rle.studies.running"),
+        **dict.fromkeys(("RunStatus", "StudyStatus", "study_status"), "rle.studies.status"),
     },
 )

@@ -21,8 +21,9 @@ from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.going_on import was_to_make
 from rle.studies.catalogue import find_study
 from rle.studies.definitions import Study
-from rle.studies.folder import GIVEN_UP, last_words, log_of
+from rle.studies.folder import GIVEN_UP, last_words, log_of, record_runs
 from rle.studies.local import LocalExecutor
+from rle.studies.parts import part_of
 from rle.studies.progress import study_display
 from rle.studies.schedule import is_finished, train_all
 
@@ -37,6 +38,8 @@ class StudyResult:
     seconds: float
     steps: int
     """Agent steps made in this call, over all runs."""
+    left: tuple[str, ...] = ()
+    """Runs that another process was training, and that were left to it."""
 
 
 def study(
@@ -49,10 +52,12 @@ def study(
     workers: int | None = None,
     out: Path | str | None = None,
     quiet: bool = False,
+    only: str | None = None,
 ) -> StudyResult:
     """Run what is missing of a study, or of a part of it; starting it again goes on.
 
     `study` is a name (see `rle list studies`), `module:name`, a TOML file, or a `Study` itself.
+    `only` is `K/N` for the K-th of N parts of its runs, which other processes may share a folder with.
     Call it from under `if __name__ == "__main__":` in a script: it starts processes.
     """
     declared = find_study(study)
@@ -61,9 +66,10 @@ def study(
     out = Path(out)
     runs = declared.only(tasks, methods).runs(seeds, total_steps, out)
     require(len(runs) > 0, "seeds is 0: give a number above 0.")
-    workers = _side_by_side(runs) if workers is None else workers
+    part = runs if only is None else part_of(runs, only)
+    workers = _side_by_side(part) if workers is None else workers
     require(workers > 0, f"workers is {workers}: give a number above 0.")
-    return run_all(runs, out, workers, quiet)
+    return run_all(runs, out, workers, quiet, part)
 
 
 def _side_by_side(runs: dict[str, RunConfig]) -> int:
@@ -74,13 +80,22 @@ def _side_by_side(runs: dict[str, RunConfig]) -> int:
 
 
 def run_all(
-    runs: dict[str, RunConfig], out: Path, workers: int, quiet: bool = False
+    runs: dict[str, RunConfig],
+    out: Path,
+    workers: int,
+    quiet: bool = False,
+    part: dict[str, RunConfig] | None = None,
 ) -> StudyResult:
-    """Train every configuration in its folder below `out`, unless it is there already."""
+    """Train every configuration in its folder below `out`, unless it is there already.
+
+    `part` of the `runs` of a study is what is trained here; the others are known to its folder.
+    """
     _check_folder(runs, out)
     make_folder(out, "--out")
+    record_runs(out, _totals(runs))
+    runs = runs if part is None else part
     started = time.monotonic()
-    display = study_display(out, {folder: run.total_steps for folder, run in runs.items()}, quiet)
+    display = study_display(out, _totals(runs), quiet)
     missing = [folder for folder, run in runs.items() if not is_finished(out / folder, run)]
     try:
         with _ended_in_order():
@@ -89,7 +104,12 @@ def run_all(
     finally:
         display.close()
     finished = tuple(folder for folder, run in runs.items() if is_finished(out / folder, run))
-    return StudyResult(out, finished, failed, time.monotonic() - started, display.made)
+    left = tuple(folder for folder in missing if folder not in {*finished, *failed})
+    return StudyResult(out, finished, failed, time.monotonic() - started, display.made, left)
+
+
+def _totals(runs: dict[str, RunConfig]) -> dict[str, int]:
+    return {folder: run.total_steps for folder, run in runs.items()}
 
 
 @contextlib.contextmanager
