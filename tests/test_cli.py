@@ -270,6 +270,7 @@ def test_a_damaged_configuration_is_one_sentence(
         ["train", "fourroom", "--epochs", "0"],
         ["train", "fourroom", "--init-from", "no-such-run@512"],
         ["study", "nothing-like-it"],
+        ["study", "status", "no-such-folder"],
         ["resume", "no-such-run"],
         ["eval", "no-such-run"],
         ["report", "no-such-folder"],

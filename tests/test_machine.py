@@ -5,7 +5,7 @@ import os
 import pytest
 
 from rle.machine import cores
-from rle.studies.local import _share_of_cores
+from rle.studies.local import share_of_cores
 
 
 def test_a_share_given_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,4 +26,4 @@ def test_runs_of_a_study_share_the_cores(
     workers: int, missing: int, share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RLE_CORES", "64")
-    assert _share_of_cores(workers, missing) == share
+    assert share_of_cores(workers, missing) == share

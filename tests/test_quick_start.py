@@ -15,7 +15,7 @@ from rle.presets import preset_config
 from rle.runs.directory import CONFIG
 from rle.runs.trainer import Trainer
 from rle.settings import replace
-from rle.studies.local import run_all
+from rle.studies.running import run_all
 from tests.builders import small_config
 from tests.probes.environments import ConstantReward
 

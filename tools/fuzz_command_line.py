@@ -153,7 +153,7 @@ def _nothing_long() -> Iterator[None]:
             "rle.runs.bench._measure",
             "rle.runs.bench._spec_of",
             "rle.checkup.before.check_task",
-            "rle.studies.local.run_all",
+            "rle.studies.running.run_all",
             "rle.report.build._sections",
         ):
             patches.enter_context(mock.patch(place, over))

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from rle.runs.loading import load
     from rle.runs.train import resume, train, train_config
     from rle.settings import replace
-    from rle.studies.local import study
+    from rle.studies.running import study
+    from rle.studies.status import study_status
 
     __version__: str
 
@@ -56,6 +57,7 @@ __all__ = [
     "resume",
     "studies",
     "study",
+    "study_status",
     "tasks",
     "train",
     "train_config",
@@ -83,7 +85,8 @@ _find = lazy_names(
         "report": "rle.report",
         "resume": "rle.runs.train",
         "studies": "rle.studies",
-        "study": "rle.studies.local",
+        "study": "rle.studies.running",
+        "study_status": "rle.studies.status",
         "tasks": "rle.tasks",
         "train": "rle.runs.train",
         "train_config": "rle.runs.train",

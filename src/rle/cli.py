@@ -171,7 +171,14 @@ def _film(known: argparse.Namespace) -> None:
 
 def _study(arguments: Sequence[str]) -> None:
     """Train a whole grid of runs: rle study NAME|FILE.toml [--methods M...] [--seeds N]"""
-    parser = _parser("study", "Train what is missing of a declared grid of runs.")
+    # An option may stand after a study that somebody has called so, a folder may not.
+    if arguments[:1] == ["status"] and not "".join(arguments[1:2]).startswith("-"):
+        _study_status(arguments[1:])
+        return
+    parser = _parser(
+        "study",
+        "Train what is missing of a declared grid of runs; `rle study status FOLDER` says how far.",
+    )
     parser.add_argument(
         "study", help="a study, see `rle list studies`; a TOML file; or module:name of your own"
     )
@@ -192,6 +199,12 @@ def _study(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--out", type=Path, default=None, help="where its runs are (default: runs/<study>)"
     )
+    parser.add_argument(
+        "--only",
+        default=None,
+        metavar="K/N",
+        help="the K-th of N parts of its runs: for the jobs of an array, which share a folder",
+    )
     known = parser.parse_args(arguments)
     part = find_study(known.study).only(known.tasks, known.methods)
     result = rle.study(
@@ -200,15 +213,26 @@ def _study(arguments: Sequence[str]) -> None:
         total_steps=known.total_steps,
         workers=known.workers,
         out=known.out,
+        only=known.only,
     )
+    if result.left:
+        print(f"left to other processes, which are training them: {', '.join(result.left)}")
     print(
         f"{len(result.finished)} runs finished in {result.path}; {result.steps:,} steps in "
         f"{result.seconds:.0f} s, {result.steps / max(result.seconds, 1e-9):,.0f} steps/s in all"
     )
     if result.failed:
-        from rle.studies.local import what_failed
+        from rle.studies.running import what_failed
 
         raise RunError(what_failed(result))
+
+
+def _study_status(arguments: Sequence[str]) -> None:
+    parser = _parser(
+        "study status", "What is done of a study, what is running and what has failed."
+    )
+    parser.add_argument("folder", type=Path, help="where its runs are, by default runs/<study>")
+    print(rle.study_status(parser.parse_args(arguments).folder))
 
 
 def _report(arguments: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from rle.runs.going_on import was_to_make
 from rle.runs.manifest import MANIFEST
 from rle.runs.train import resume, train_config
 from rle.settings import replace
-from rle.studies.local import run_all
+from rle.studies.running import run_all
 from tests.builders import small_config
 from tests.runs.test_images import atari_config
 from tests.runs.test_resume import assert_same_tree, stop_after

@@ -14,7 +14,7 @@ from rle.runs.directory import CONFIG, INITIAL, LOCK, META, RunDirectory, write_
 from rle.runs.logs import EPISODES, METRICS
 from rle.runs.manifest import MANIFEST
 from rle.runs.train import resume, train_config
-from rle.studies.local import run_all
+from rle.studies.running import run_all
 from tests.builders import small_config
 from tests.runs.test_resume import assert_same_tree, stop_after
 

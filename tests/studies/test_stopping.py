@@ -11,7 +11,8 @@ import pytest
 
 from rle.runs.directory import RunDirectory
 from rle.studies import run_all
-from rle.studies.local import StudyResult, log_of, what_failed
+from rle.studies.folder import log_of
+from rle.studies.running import StudyResult, what_failed
 from tests.builders import small_config
 from tests.runs.test_stopping import wait_for
 from tests.studies.test_studies import _workers_of

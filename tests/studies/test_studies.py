@@ -17,7 +17,7 @@ from rle.settings import changed, replace
 from rle.studies import STUDIES, find_study, run_all, study, study_names
 from rle.studies.definitions import Method, Study
 from rle.studies.fourroom import ABLATIONS
-from rle.studies.local import _check_capitals
+from rle.studies.running import _check_capitals
 from tests.builders import small_config
 from tests.runs.test_images import atari_config
 

@@ -211,5 +211,5 @@ def _judge(subject: Subject, ended: Ended, case: Case, last: bool = False) -> No
     elif ended.traceback:
         case.failures.append(f"a traceback: {said}")
     elif ended.status != 0 and (last or not subject.is_study):
-        # A study one of whose workers was killed twice says so, and is started again.
+        # A study one of whose workers was killed three times says so, and is started again.
         case.failures.append(f"exit status {ended.status}: {said}")

@@ -176,15 +176,18 @@ def open_to_append(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def holding(path: Path, refusal: str) -> Iterator[None]:
-    """Hold a lock at `path`, which dies with this process; `refusal` if another one holds it."""
+def holding(path: Path, refusal: str | None) -> Iterator[None]:
+    """Hold a lock at `path`, which dies with this process.
+
+    If another one holds it, `refusal` is said; without one, it is waited for.
+    """
     try:
         opened = _regular(os.open(path, os.O_RDWR | os.O_CREAT | _OPEN, 0o666), path)
     except OSError as error:
         raise _not_a_file(path, error) from error
     try:
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(opened, fcntl.LOCK_EX | (0 if refusal is None else fcntl.LOCK_NB))
         except BlockingIOError as error:
             raise UsageError(refusal) from error
         yield

@@ -82,11 +82,20 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def last_metrics(run: Path) -> dict[str, Any]:
     """What a run has logged last; reads only the end of its metrics."""
+    lines = _last_lines(run)
+    return (parse_line(lines[-1]) if lines else None) or {}
+
+
+def recent_metrics(run: Path) -> list[dict[str, Any]]:
+    """What a run has logged last, in the end of its metrics; damaged lines are left out."""
+    return [value for line in _last_lines(run) if (value := parse_line(line)) is not None]
+
+
+def _last_lines(run: Path) -> list[bytes]:
     try:
         with reading(run / METRICS) as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(file.tell() - TAIL_BYTES, 0))
-            lines = file.read().split(b"\n")[:-1]
+            return file.read().split(b"\n")[:-1]
     except DamagedFileError:
-        return {}
-    return (parse_line(lines[-1]) if lines else None) or {}
+        return []

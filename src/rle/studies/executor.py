@@ -1,0 +1,34 @@
+"""What carries out the runs of a study: processes of this machine, or a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from rle.config import RunConfig
+
+STOP_SECONDS = 120.0
+"""How long an interrupted study waits for its runs to write their checkpoints and end."""
+
+
+class Executor(Protocol):
+    """Starts runs and says which have ended; what became of them is in their folders.
+
+    A run that is started again goes on from its last checkpoint, wherever it was trained before.
+    """
+
+    def slots(self) -> int:
+        """How many runs may go on side by side, at the moment."""
+        ...
+
+    def submit(self, folder: str, config: RunConfig, path: Path) -> None:
+        """Start, or go on with, the run that is called `folder`, in the run directory `path`."""
+        ...
+
+    def wait(self, seconds: float) -> list[str]:
+        """The runs that have ended, however they did; waits up to `seconds` for one."""
+        ...
+
+    def stop(self) -> None:
+        """End what is still going on, with a checkpoint where there is time for one; then nothing is."""
+        ...
