@@ -106,6 +106,7 @@ OPTIONS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "study": (
         *(("--tasks", TASKS), ("--methods", STRATEGIES), ("--seeds", NUMBERS)),
         *(("--total-steps", NUMBERS), ("--workers", NUMBERS), ("--out", FILES)),
+        *(("--cpus-per-run", NUMBERS), ("--gpus-per-run", NUMBERS)),
         ("--only", ("1/1", "2/1", "0/3", "1/999999999", "1/", "/", "", "a/b", LONG)),
     ),
     "report": (("--paper", ()), ("--intervals", ("percentile", "x")), ("--out", FILES)),

@@ -205,6 +205,24 @@ def _study(arguments: Sequence[str]) -> None:
         metavar="K/N",
         help="the K-th of N parts of its runs: for the jobs of an array, which share a folder",
     )
+    parser.add_argument(
+        "--ray",
+        default=None,
+        metavar="ADDRESS",
+        help="run them on the Ray cluster at this address, or with local on a Ray of this machine",
+    )
+    parser.add_argument(
+        "--cpus-per-run",
+        type=float,
+        default=None,
+        help="of a run on Ray (default: as many as it has threads)",
+    )
+    parser.add_argument(
+        "--gpus-per-run",
+        type=float,
+        default=None,
+        help="of a run on Ray (default: none); a fraction shares one",
+    )
     known = parser.parse_args(arguments)
     part = find_study(known.study).only(known.tasks, known.methods)
     result = rle.study(
@@ -214,6 +232,9 @@ def _study(arguments: Sequence[str]) -> None:
         workers=known.workers,
         out=known.out,
         only=known.only,
+        ray=known.ray,
+        cpus_per_run=known.cpus_per_run,
+        gpus_per_run=known.gpus_per_run,
     )
     if result.left:
         print(f"left to other processes, which are training them: {', '.join(result.left)}")

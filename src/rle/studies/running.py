@@ -8,8 +8,9 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rle.checks import require
@@ -21,6 +22,7 @@ from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.going_on import was_to_make
 from rle.studies.catalogue import find_study
 from rle.studies.definitions import Study
+from rle.studies.executor import Executor
 from rle.studies.folder import GIVEN_UP, last_words, log_of, record_runs
 from rle.studies.local import LocalExecutor
 from rle.studies.parts import part_of
@@ -53,11 +55,16 @@ def study(
     out: Path | str | None = None,
     quiet: bool = False,
     only: str | None = None,
+    ray: str | None = None,
+    cpus_per_run: float | None = None,
+    gpus_per_run: float | None = None,
 ) -> StudyResult:
     """Run what is missing of a study, or of a part of it; starting it again goes on.
 
     `study` is a name (see `rle list studies`), `module:name`, a TOML file, or a `Study` itself.
     `only` is `K/N` for the K-th of N parts of its runs, which other processes may share a folder with.
+    `ray` is the address of a Ray cluster, or `local`; a run there has `cpus_per_run` (by default as many
+    as it has threads) and `gpus_per_run` (none).
     Call it from under `if __name__ == "__main__":` in a script: it starts processes.
     """
     declared = find_study(study)
@@ -67,6 +74,19 @@ def study(
     runs = declared.only(tasks, methods).runs(seeds, total_steps, out)
     require(len(runs) > 0, "seeds is 0: give a number above 0.")
     part = runs if only is None else part_of(runs, only)
+    if ray is not None:
+        require(
+            workers is None, "workers are processes of this machine: leave them out with --ray."
+        )
+        cpus = max(run.machine.threads for run in part.values()) or 1
+        start = partial(
+            _on_ray, ray, cpus if cpus_per_run is None else cpus_per_run, gpus_per_run or 0
+        )
+        return run_all(runs, out, 1, quiet, part, start)
+    require(
+        cpus_per_run is None and gpus_per_run is None,
+        "cpus-per-run and gpus-per-run are for --ray: leave them out.",
+    )
     workers = _side_by_side(part) if workers is None else workers
     require(workers > 0, f"workers is {workers}: give a number above 0.")
     return run_all(runs, out, workers, quiet, part)
@@ -85,10 +105,12 @@ def run_all(
     workers: int,
     quiet: bool = False,
     part: dict[str, RunConfig] | None = None,
+    start: Callable[[], Executor] | None = None,
 ) -> StudyResult:
     """Train every configuration in its folder below `out`, unless it is there already.
 
-    `part` of the `runs` of a study is what is trained here; the others are known to its folder.
+    `part` of the `runs` of a study is what is trained here; the others are known to its folder. `start`
+    makes what carries them out; without it, they are processes of this machine.
     """
     _check_folder(runs, out)
     make_folder(out, "--out")
@@ -99,13 +121,19 @@ def run_all(
     missing = [folder for folder, run in runs.items() if not is_finished(out / folder, run)]
     try:
         with _ended_in_order():
-            executor = LocalExecutor(workers, len(missing))
+            executor = LocalExecutor(workers, len(missing)) if start is None else start()
             failed = train_all(runs, out, missing, executor, display.poll)
     finally:
         display.close()
     finished = tuple(folder for folder, run in runs.items() if is_finished(out / folder, run))
     left = tuple(folder for folder in missing if folder not in {*finished, *failed})
     return StudyResult(out, finished, failed, time.monotonic() - started, display.made, left)
+
+
+def _on_ray(address: str, cpus: float, gpus: float) -> Executor:
+    from rle.studies.on_ray import RayExecutor
+
+    return RayExecutor(address, cpus, gpus)
 
 
 def _totals(runs: dict[str, RunConfig]) -> dict[str, int]:
