@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from rle.studies.worker import work
 
 LOCAL = "local"
 """The address that stands for a Ray of this machine, which ends with the study."""
+KNOCK_SECONDS = 10.0
 
 
 class RayExecutor:
@@ -116,6 +118,7 @@ def _connected(address: str) -> Any:
     require(address != "", "ray is '': give local, or the address of a cluster.")
     here = {"num_cpus": cores(), "include_dashboard": False} if address == LOCAL else {}
     try:
+        _knock(address)
         ray.init(address, log_to_driver=False, logging_level="ERROR", **here)
     # Of an address that leads nowhere, it depends on its form which one it is.
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
@@ -125,3 +128,10 @@ def _connected(address: str) -> Any:
             "`ray start --head` printed, or local."
         ) from error
     return ray
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` if nobody listens there: Ray itself would say so after a minute, in many lines."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port) % 65536), KNOCK_SECONDS).close()
