@@ -113,6 +113,19 @@ def test_a_folder_under_the_name_of_a_file_that_is_being_written(run: RunDirecto
         resume(run.path, quiet=True)
 
 
+@pytest.mark.parametrize("name", [METRICS, EPISODES])
+def test_lines_that_were_doubled(run: RunDirectory, whole: RunDirectory, name: str) -> None:
+    # Behind what the manifest knows, too: a log may always have grown since.
+    path = run.path / name
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines, *lines[1:4]]))
+    with pytest.warns(UserWarning, match=f"{name} has 3 doubled lines, which are left out"):
+        resume(run.path, quiet=True)
+    assert_ends_like(run, whole)
+    assert without_time(run.metrics()) == without_time(whole.metrics())
+    assert run.episodes() == whole.episodes()
+
+
 def test_several_in_a_row(run: RunDirectory, whole: RunDirectory) -> None:
     checkpoint(run, 1024).write_bytes(b"")
     checkpoint(run, 768).write_bytes(checkpoint(run, 512).read_bytes())

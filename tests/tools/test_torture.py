@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tools.torture import soak
 from tools.torture.command import Ended
 from tools.torture.comparison import differences, missing_or_left
 from tools.torture.damage import Run, _judge
@@ -199,3 +200,18 @@ def test_two_minutes_of_torture(tmp_path: Path) -> None:
         "--kills", "20", "--damages", "2", "--lines", "200", "--out", str(tmp_path / "out")
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_memory_that_is_missing_for_moments_is_no_growth() -> None:
+    def samples(first: list[float], last: list[float]) -> list[soak.Sample]:
+        middle = [100.0] * 80
+        return [
+            soak.Sample(1, 10.0 * number, size, number)
+            for number, size in enumerate([*first, *middle, *last])
+        ]
+
+    dips = samples([100.0] * 6 + [80.0] * 4, [100.0] * 10)
+    assert soak.growth(dips, 0.0) == (100.0, 100.0)
+    assert soak.growth(samples([100.0] * 10, [102.0] * 10), 0.0) == (100.0, 102.0)
+    # What had not settled yet does not count.
+    assert soak.growth(samples([50.0] * 10, [100.0] * 10), 100.0) == (100.0, 100.0)

@@ -29,7 +29,8 @@ FIELDS = ("process", "seconds", "megabytes", "step")
 LIMIT = 0.01
 """The share by which memory may grow once it has settled."""
 WINDOW = 0.1
-"""Share of the settled time at its beginning and at its end that is averaged."""
+"""Share of the settled time at its beginning and at its end whose median is compared: for moments,
+pages that were freed are missing."""
 ENDLESS = "1000000000000"
 
 
@@ -87,14 +88,14 @@ def read(path: Path) -> list[Sample]:
 
 
 def growth(samples: Sequence[Sample], settle: float) -> tuple[float, float] | None:
-    """Mean megabytes when the last process had settled, and at its end; None if it was too short."""
+    """Median megabytes when the last process had settled, and at its end; None if it was too short."""
     own = [sample for sample in samples if sample.process == samples[-1].process]
     settled = [sample for sample in own if sample.seconds - own[0].seconds >= settle]
     if len(settled) < 20:
         return None
     count = max(1, round(WINDOW * len(settled)))
     values = [sample.megabytes for sample in settled]
-    return float(np.mean(values[:count])), float(np.mean(values[-count:]))
+    return float(np.median(values[:count])), float(np.median(values[-count:]))
 
 
 def sample_until(process: subprocess.Popen[bytes], end: float, every: float, out: Path) -> None:

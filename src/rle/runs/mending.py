@@ -25,6 +25,9 @@ from rle.runs.manifest import Manifest, Mark
 if TYPE_CHECKING:
     from rle.tasks.base import State
 
+Line = tuple[bytes, dict[str, Any]]
+"""Of a log: as it stands there, and what it says."""
+
 
 def state_to_go_on_from(run: RunDirectory) -> tuple[State | None, list[str]]:
     """The latest good checkpoint, and what is wrong with those after it.
@@ -106,7 +109,8 @@ def _look_at_logs(run: RunDirectory, iteration: int) -> list[_Look]:
         path = run.path / name
         data = read_whole(path) if path.exists() else b""
         lines = parse_lines(data)
-        kept = [each for each in lines.whole if each[1].get("iteration", 0) <= iteration]
+        logged = [each for each in lines.whole if each[1].get("iteration", 0) <= iteration]
+        kept = _once(logged, None if name == METRICS else ended)
         values = [value for _, value in kept]
         if name == METRICS:
             lacks = _lacking_iterations(values, iteration)
@@ -118,8 +122,25 @@ def _look_at_logs(run: RunDirectory, iteration: int) -> list[_Look]:
         # What a log is known to be it may have lost before: that was recorded then.
         if wrong is not None or manifest.mark(name) is None:
             problem = _sentence(name, lines, lacks) or wrong
+        if len(kept) < len(logged):
+            doubled = f"{name} has {len(logged) - len(kept)} doubled lines, which are left out."
+            problem = doubled if problem is None else f"{doubled} {problem}"
         looks.append(_Look(name, data, b"".join(line + b"\n" for line, _ in kept), problem))
     return looks
+
+
+def _once(logged: list[Line], ended: Counter[int] | None) -> list[Line]:
+    """Every iteration's line of metrics once; of `ended` episodes, as many as its metrics say."""
+    found: Counter[int] = Counter()
+    kept = []
+    for line in logged:
+        at = line[1].get("iteration", 0)
+        found[at] += 1
+        if (ended is not None and at not in ended) or found[at] <= (
+            1 if ended is None else ended[at]
+        ):
+            kept.append(line)
+    return kept
 
 
 def _cut(run: RunDirectory, look: _Look, keep_whole: bool) -> None:
@@ -151,7 +172,7 @@ def _lacking_iterations(values: list[dict[str, Any]], iteration: int) -> str | N
 
 def _ended_episodes(values: list[dict[str, Any]]) -> Counter[int]:
     """How many episodes ended in each iteration, as its metrics say."""
-    counts = {value.get("iteration", 0): value.get("episodes", 0) for value in values}
+    counts = {value.get("iteration", 0): value.get("episodes") for value in values}
     return Counter({at: count for at, count in counts.items() if isinstance(count, int)})
 
 
