@@ -10,9 +10,8 @@ or half under each of the last two (`fresh+hindsight`). All else is equal: the n
 
 One line per run is added to the file as it ends; runs that are in it already are left out. Success is
 the share of training episodes that end at the goal, in ten equal parts of training (empty: none ended),
-and `final` that of the trained agent's likeliest actions. A run takes about 300 seconds of one core
-on either task, estimated from a few hundred steps on a busy machine: ten seeds of all five methods are
-two hours of two cores.
+and `final` that of the trained agent's likeliest actions. A run takes 60 to 110 seconds of one core on
+either task: ten seeds of four methods are half an hour of two cores.
 """
 
 import argparse

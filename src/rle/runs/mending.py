@@ -136,9 +136,9 @@ def _once(logged: list[Line], ended: Counter[int] | None) -> list[Line]:
     for line in logged:
         at = line[1].get("iteration", 0)
         found[at] += 1
-        if (ended is not None and at not in ended) or found[at] <= (
-            1 if ended is None else ended[at]
-        ):
+        # Of an iteration whose metrics are lost, all episodes are taken.
+        most = 1 if ended is None else ended.get(at, found[at])
+        if found[at] <= most:
             kept.append(line)
     return kept
 
