@@ -5,7 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rle.report.read.records import last_lines, score_at_end, thinned_lines
+import rle
+from rle.report.read.records import (
+    _missing_episodes,
+    last_lines,
+    read_run,
+    score_at_end,
+    thinned_lines,
+)
 
 
 def write_lines(path: Path, number: int) -> Path:
@@ -63,3 +70,38 @@ def test_the_score_is_the_mean_of_the_last_128_episodes(tmp_path: Path) -> None:
     assert score_at_end(write_lines(tmp_path / "log", 1000)) == 935.5
     assert score_at_end(write_lines(tmp_path / "few", 3)) == 1.0
     assert score_at_end(tmp_path / "absent") is None
+
+
+def logs_of(folder: Path, counts: list[int], kept: int) -> None:
+    """Metrics that count episodes, and the first `kept` of these."""
+    (folder / "metrics.jsonl").write_text(
+        "".join(
+            json.dumps({"iteration": i, "step": i, "episodes": count}) + "\n"
+            for i, count in enumerate(counts)
+        )
+    )
+    episodes = [i for i, count in enumerate(counts) for _ in range(count)]
+    (folder / "episodes.jsonl").write_text(
+        "".join(
+            json.dumps({"iteration": i, "step": i, "score": 1.0}) + "\n" for i in episodes[:kept]
+        )
+    )
+
+
+def test_episodes_that_are_missing_at_the_end_are_told(tmp_path: Path) -> None:
+    """Behind the last checkpoint no checksum would tell."""
+    for kept, missing in ((5, False), (4, True), (3, True), (0, True)):
+        logs_of(tmp_path, [3, 0, 2, 0], kept)
+        assert bool(_missing_episodes(tmp_path)) is missing, kept
+    logs_of(tmp_path, [0, 0], 0)
+    assert not _missing_episodes(tmp_path)
+
+
+def test_a_checkpoint_that_was_removed_is_told(tmp_path: Path) -> None:
+    run = rle.train(
+        "fourroom", "none", out=tmp_path / "run", total_steps=512, checkpoint_every=256,
+        num_envs=8, rollout_steps=16, quiet=True, compile="off",
+    )  # fmt: skip
+    assert not any("gone" in note for note in read_run(run.path, "run").notes)
+    (run.path / "checkpoints" / "000000000512.safetensors").unlink()
+    assert "the checkpoint at step 512 is gone." in read_run(run.path, "run").notes

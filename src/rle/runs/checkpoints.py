@@ -81,7 +81,7 @@ class Checkpoints:
 
     def any(self) -> bool:
         """Whether some were written that should be there."""
-        return bool(self.steps() or self._lost(CHECKPOINTS))
+        return bool(self.steps() or self.lost())
 
     def file(self, step: int, folder: str = CHECKPOINTS) -> Path:
         """Where the file of `step` is."""
@@ -132,7 +132,7 @@ class Checkpoints:
         kept = [name for name in manifest.files if name.startswith((CHECKPOINTS, ARTEFACTS))]
         return [name for name in kept if not (self.path / name).exists()]
 
-    def _lost(self, folder: str) -> set[int]:
+    def lost(self, folder: str = CHECKPOINTS) -> set[int]:
         """Steps whose files somebody removed: we remove none that is later than all others.
 
         One that was announced and never took its place is still beside it, under its other name.
@@ -191,7 +191,7 @@ class Checkpoints:
 
     def _latest(self, use: Callable[[int], Any], folder: str) -> tuple[int, Any, dict[int, str]]:
         damaged: dict[int, str] = {}
-        for step in sorted({*self.steps(folder), *self._lost(folder)}, reverse=True):
+        for step in sorted({*self.steps(folder), *self.lost(folder)}, reverse=True):
             try:
                 return step, use(step), damaged
             except DamagedFileError as error:

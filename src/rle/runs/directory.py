@@ -321,6 +321,10 @@ class RunDirectory(Contents):
         except DamagedFileError as error:
             raise DamagedFileError(error.path, error.why, "train the run again.") from error
 
+    def lost_checkpoints(self) -> list[int]:
+        """Steps of checkpoints that were written and that somebody removed, ascending."""
+        return sorted(self._checkpoints.lost() | self._checkpoints.lost(ARTEFACTS))
+
     def artefact_steps(self) -> list[int]:
         """Steps at which the suite's own data stand, ascending."""
         return self._checkpoints.steps(ARTEFACTS)

@@ -120,6 +120,8 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
     task, total = str(settings["task"]), planned_steps(settings)
     curves, last, notes = _read_metrics(directory.path)
     notes += [*directory.problems(), *(str(each.get("what")) for each in directory.incidents())]
+    notes += [f"the checkpoint at step {lost:,} is gone." for lost in directory.lost_checkpoints()]
+    notes += _missing_episodes(directory.path)
     finished = directory.finished()
     step = int(last.get("step", 0))
     score = None if is_fourroom(task) else score_at_end(directory.path / EPISODES)
@@ -152,6 +154,21 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
         artefacts=tuple(artefacts),
         notes=tuple(notes),
     )
+
+
+def _missing_episodes(path: Path) -> list[str]:
+    """Whether the last episodes that the metrics count are all there."""
+    counted = [line for line in last_lines(path / METRICS, WINDOW) if line.get("episodes")]
+    if not counted:
+        return []
+    iteration, expected = counted[-1].get("iteration"), counted[-1]["episodes"]
+    if not isinstance(expected, int) or expected > WINDOW:
+        return []
+    last = last_lines(path / EPISODES, WINDOW)
+    found = sum(episode.get("iteration") == iteration for episode in last)
+    if found >= expected:
+        return []
+    return [f"{EPISODES} ends before {METRICS} does: its last episodes are not those of the run."]
 
 
 def _number(values: dict[str, Any] | None, key: str) -> float | None:
