@@ -131,7 +131,7 @@ def test_reads_what_earlier_versions_wrote() -> None:
     config = replace(preset_config("fourroom", "rle"), settings)
     earlier = to_dict(config)
     machine = earlier.pop("machine")
-    for since in ("checkpoint_minutes", "keep_checkpoints"):
+    for since in ("checkpoint_minutes", "keep_checkpoints", "devices"):
         del machine[since]
     machine["tensorboard"] = machine.pop("sinks") == ("tensorboard",)
     earlier["ppo"] = earlier.pop("learner") | {"micro_batch": machine.pop("micro_batch")}

@@ -20,10 +20,12 @@ from rle.cli import main
 from rle.config import EnvironmentConfig, RLEConfig, RunConfig
 from rle.errors import UsageError
 from rle.idle import APPLIES_WHEN, Condition, Situation, refuse_idle_settings
+from rle.learn import batch
 from rle.learn.compilation import should_compile
 from rle.nets.build import make_actor_critic
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory
+from rle.runs.ranks.share import world_of
 from rle.runs.train import train_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace, shortest_name
@@ -113,7 +115,14 @@ def pytorch_threads(config: RunConfig) -> int:
 
 def pieces(config: RunConfig) -> int:
     """How many micro-batches a minibatch is learned in."""
-    return len(Trainer(config).learner._pieces(torch.arange(16)))
+    learner = Trainer(config).learner
+    assert learner._gradients._micro_batch == learner._micro_batch
+    return len(batch.pieces(torch.arange(16), learner._micro_batch))
+
+
+def ranks(config: RunConfig) -> int:
+    """Over how many devices its environments are split."""
+    return world_of(config).size
 
 
 def engine_threads(config: RunConfig) -> int:
@@ -155,6 +164,7 @@ CASES: dict[str, Case] = {
     "seed": Case(1),
     "total_steps": Case(2 * 4 * 8),
     "machine.device": Case("cpu:0", ROOMS, lambda config: resolve_device(config.machine.device)),
+    "machine.devices": Case(2, ROOMS, ranks),
     "machine.threads": Case(2, ROOMS, pytorch_threads),
     "machine.compile": Case("on", ROOMS, should_compile),
     "machine.checkpoint_every": Case(2 * 4 * 8, ROOMS, files),

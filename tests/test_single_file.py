@@ -255,7 +255,7 @@ def test_same_batch_of_a_rollout() -> None:
         trainer.collect()
         rollout = trainer.rollout
         rollout.reward.copy_(torch.randn(rollout.reward.shape))
-        batch, _ = trainer.learner.prepare(rollout, trainer.strategy)
+        batch, _, _ = trainer.learner.prepare(rollout, trainer.strategy)
         with torch.no_grad():
             features = trainer.strategy.features(rollout.next_observation())
             earned = single.bonus(features, rollout.latent[:-1], nothing, nothing + 1)

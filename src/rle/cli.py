@@ -95,7 +95,7 @@ def _train(arguments: Sequence[str]) -> None:
 
 
 def _resume(arguments: Sequence[str]) -> None:
-    """Go on with an interrupted run, or for longer: rle resume RUN [--total-steps N]"""
+    """Go on with an interrupted run, or for longer: rle resume RUN [--total-steps N] [--devices N]"""
     parser = _parser("resume", "Go on with an interrupted run from its latest checkpoint.")
     parser.add_argument("run", type=Path, help="the run directory, as `rle train` printed it")
     parser.add_argument(
@@ -105,10 +105,18 @@ def _resume(arguments: Sequence[str]) -> None:
         help="go on to so many steps, finished or not; what then differs from a run that was so long "
         "from the start is said",
     )
+    parser.add_argument(
+        "--devices",
+        type=whole_number,
+        default=None,
+        help="go on on so many GPUs, or processes on CPU cores (default: as before)",
+    )
     parser.add_argument("--trust", action="store_true", help=_TRUST)
     known = parser.parse_args(arguments)
     found = RunDirectory.open(known.run)
-    run = rle.resume(found.path, total_steps=known.total_steps, trust=known.trust)
+    run = rle.resume(
+        found.path, total_steps=known.total_steps, devices=known.devices, trust=known.trust
+    )
     print(f"finished: {run.path}")
 
 

@@ -54,6 +54,8 @@ class MachineConfig:
 
     device: str = "cpu"
     """A PyTorch device, or auto: the GPU if there is one."""
+    devices: int = 1
+    """Over how many GPUs, or processes on CPU cores, environments are split; num-envs is of all."""
     threads: int = 1
     """CPU threads of PyTorch; 0 leaves its default."""
     engine_threads: int = 0
@@ -75,6 +77,7 @@ class MachineConfig:
     or `module:name` of your own."""
 
     def __post_init__(self) -> None:
+        require_positive("devices", self.devices)
         require_not_negative("threads", self.threads)
         require_not_negative("engine-threads", self.engine_threads)
         require_choice("compile", self.compile, ("auto", "on", "off"))

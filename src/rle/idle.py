@@ -268,6 +268,7 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "seed": ALWAYS,
     "total_steps": ALWAYS,
     "machine.device": ALWAYS,
+    "machine.devices": ALWAYS,
     "machine.threads": ALWAYS,
     "machine.engine_threads": (ENGINE,),
     "machine.compile": ALWAYS,

@@ -236,11 +236,12 @@ def test_parts_are_trained_side_by_side_each_on_its_own_rows(micro_batch: int | 
             trainer.network, trainer.distribution, strategy, trainer.config.learner, 8, 0,
             trainer.device, micro_batch=micro_batch,
         )  # fmt: skip
-        batch, _ = learner.prepare(trainer.rollout, strategy)
+        batch, everyone, _ = learner.prepare(trainer.rollout, strategy)
         index = torch.arange(64)
-        seen = learner._for_auxiliaries(batch, index, trainer.rollout)
-        assert [len(part) for part in seen] == [sizes[n] for n in which]
-        gradients[which] = learner._gradient(batch, index, seen)[0][-3 * len(which) :]
+        rows = learner._gradients._rows_of_auxiliaries(everyone, index)
+        assert [len(part) for part in rows] == [sizes[n] for n in which]
+        gradient, _ = learner._gradients(batch, everyone, index, trainer.rollout)
+        gradients[which] = gradient[-3 * len(which) :]
     assert float(gradients[0, 1].abs().min()) > 0
     alone = torch.cat([gradients[(0,)], gradients[(1,)]])
     torch.testing.assert_close(gradients[0, 1], alone, rtol=1e-5, atol=1e-8)

@@ -73,9 +73,9 @@ class TestRND:
         )
         for _ in range(3):
             trainer.collect()
-            batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+            batch, everyone, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
             asked.clear()
-            trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+            trainer.learner.update(batch, everyone, trainer.rollout, trainer.strategy)
             assert not bool(batch.mask.all())
             assert all(bool(batch.mask[index].all()) for index in asked)
 
@@ -102,7 +102,7 @@ class TestRND:
 
         trainer.task.step = write_down
         trainer.collect()
-        batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        batch, everyone, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
         rows, seen = [], []
         choose, loss = trainer.strategy.auxiliary_rows, trainer.strategy.auxiliary_loss
         trainer.strategy.auxiliary_rows = lambda index, size: (
@@ -111,7 +111,7 @@ class TestRND:
         trainer.strategy.auxiliary_loss = lambda made: (
             seen.append(made.next_observation) or loss(made)
         )
-        trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+        trainer.learner.update(batch, everyone, trainer.rollout, trainer.strategy)
         expected = torch.stack(led_to).flatten(0, 1)[torch.cat(rows)]
         assert torch.equal(torch.cat(seen), expected)
         assert not torch.equal(expected, batch.observation[torch.cat(rows)])
@@ -136,8 +136,8 @@ class TestNoisyNet:
         head = trainer.network.policy_head
         trainer.collect()
         during_rollout = head.weight_noise.clone()
-        batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
-        trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+        batch, everyone, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        trainer.learner.update(batch, everyone, trainer.rollout, trainer.strategy)
         assert torch.equal(head.weight_noise, during_rollout)
         trainer.collect()
         assert not torch.equal(head.weight_noise, during_rollout)
@@ -172,7 +172,7 @@ class TestWhiteNoise:
         trainer.strategy.bonus = lambda *arguments: drawn.append(draw(*arguments)) or drawn[-1]
         for _ in range(2):
             trainer.collect()
-            batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+            batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
             with torch.no_grad():
                 value = trainer.network.value(trainer.rollout.next_observation(), None)
             reward = batch.returns - 0.9 * value.flatten(0, 1)

@@ -3,29 +3,35 @@
 import pytest
 import torch
 
+from rle.learn.batch import Batch, Everyone
 from rle.runs.trainer import Trainer
 from tests.builders import small_config
+
+
+def only(batch: Batch) -> Everyone:
+    """Of a single rank's transitions, which are all there are."""
+    return Everyone(batch.advantage, batch.mask)
 
 
 def prepared(explore: str, **settings: object):
     trainer = Trainer(small_config(explore, **settings))
     trainer.start()
     trainer.collect()
-    batch, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    batch, _, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
     return trainer, batch, metrics
 
 
 def test_every_epoch_uses_every_transition_once() -> None:
     trainer, batch, _ = prepared("none", epochs=3, minibatches=4)
     seen = []
-    gradient = trainer.learner._gradients
+    gradients = trainer.learner._gradients
 
-    def spy(batch, index, for_auxiliary):
+    def spy(batch, everyone, index, rollout):
         seen.append(index.clone())
-        return gradient(batch, index, for_auxiliary)
+        return gradients(batch, everyone, index, rollout)
 
-    trainer.learner._gradient = spy
-    trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+    trainer.learner._gradients = spy
+    trainer.learner.update(batch, only(batch), trainer.rollout, trainer.strategy)
     assert [len(index) for index in seen] == [32] * 12
     epochs = [torch.cat(seen[start : start + 4]) for start in (0, 4, 8)]
     for order in epochs:
@@ -104,7 +110,7 @@ def test_clips_the_scaled_task_reward() -> None:
     settings = {"task": "gym/Pendulum-v1", "scale_reward": False, "gae_lambda": 0.0}
     clipped, _, _ = prepared("none", **settings, reward_clip=0.5)
     rollout = clipped.rollout
-    batch, _ = clipped.learner.prepare(rollout, clipped.strategy)
+    batch, _, _ = clipped.learner.prepare(rollout, clipped.strategy)
     with torch.no_grad():
         next_value = clipped.network.value(rollout.next_observation(), None).flatten(0, 1)
     # With λ = 0 and no end of an episode, reward = return - γ V(next).
@@ -137,10 +143,10 @@ def test_micro_batches_leave_the_minibatch_as_it_is(explore: str, masked: bool) 
         if masked:
             batch = batch._replace(mask=torch.arange(len(batch.advantage)) % 3 > 0)
         index = torch.arange(0, 64, 2)
-        auxiliary = tuple(
-            trainer.rollout.transitions(torch.arange(20)) for _ in trainer.strategy.trained()
-        )
-        results.append((*trainer.learner._gradient(batch, index, auxiliary), metrics))
+        gradients = trainer.learner._gradients
+        rows = [torch.arange(20) for _ in trainer.strategy.trained()]
+        gradients._rows_of_auxiliaries = lambda everyone, index, rows=rows: rows
+        results.append((*gradients(batch, only(batch), index, trainer.rollout), metrics))
     (gradient, statistics, metrics), (in_parts, other_statistics, other_metrics) = results
     torch.testing.assert_close(gradient, in_parts, rtol=1e-4, atol=1e-7)
     torch.testing.assert_close(statistics, other_statistics, rtol=1e-4, atol=1e-6)

@@ -98,7 +98,7 @@ def test_advantages_and_returns_equal_the_plain_loops(case: str) -> None:
     for _ in range(2):
         history = collected(trainer)
         bonuses = {name: BONUSES[name](part, history) for name, part in parts.items()}
-        batch, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        batch, _, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
 
         rewards = task_stream.scaled(history, history.rewards(), history.ends())
         together = advantages_of_stream(trainer, history, 0, 0.9, rewards)
@@ -134,7 +134,7 @@ def test_one_head_learns_the_weighted_sum_and_is_cut_as_the_task_is() -> None:
     for _ in range(2):
         history = collected(trainer)
         bonus = bonuses_of_rle(trainer.strategy, history)
-        batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
         rewards = task_stream.scaled(history, history.rewards(), history.ends())
         for place, paid in bonus_stream.scaled(history, bonus, history.cuts(0)).items():
             rewards[place] = 2.0 * rewards[place] + COEFFICIENTS["rle"] * paid
@@ -154,7 +154,7 @@ def test_the_task_reward_is_multiplied_then_scaled_then_clipped() -> None:
     clipped = kept = 0
     for _ in range(2):
         history = collected(trainer)
-        batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
         rewards = stream.scaled(history, 3.0 * history.rewards(), history.ends())
         clipped += sum(abs(reward) > 0.2 for reward in rewards.values())
         kept += sum(abs(reward) <= 0.2 for reward in rewards.values())
@@ -171,7 +171,7 @@ def test_diagnostics_are_of_real_transitions_alone() -> None:
     trainer = Trainer(small_config("rle", **settings))
     trainer.start()
     trainer.collect()
-    batch, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    batch, _, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
     real = batch.mask.nonzero().squeeze(-1).tolist()
     assert len(real) < len(batch.mask)
     returns, values = batch.returns.double(), batch.values.double()

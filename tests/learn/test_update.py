@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from rle.learn.ppo import Batch
+from rle.learn.batch import Batch
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Continuous, State, Step, Task, TaskSpec
 from tests.builders import into, small_config
+from tests.learn.test_ppo import only
 
 SETTINGS = {
     "task": "gym/CartPole-v1",
@@ -24,7 +25,7 @@ def prepared(explore: str, **settings: object) -> tuple[Trainer, Batch]:
     trainer = Trainer(small_config(explore, **{**SETTINGS, **settings}))
     trainer.start()
     trainer.collect()
-    batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
     flat = trainer.learner.optimiser.flat
     flat += 0.05 * torch.randn(len(flat), generator=torch.Generator().manual_seed(0))
     return trainer, batch
@@ -72,10 +73,11 @@ def test_gradient_is_that_of_the_loss_written_out(explore: str, micro_batch: int
     loss, value_losses = written_out(
         trainer, batch, index, (0.7,) if explore == "none" else (0.7, 0.3)
     )
-    for_auxiliaries = ()
+    gradients = trainer.learner._gradients
     if explore == "rnd":
         where = batch.observation[:11]
-        for_auxiliaries = (into(where),)
+        gradients._rows_of_auxiliaries = lambda everyone, index: [torch.arange(11)]
+        gradients._seen = lambda number, rows, rollout: into(where)
         strategy = trainer.strategy
         seen = ((where - strategy._mean) / (strategy._std + 1e-8)).clip(-5, 5)
         error = (strategy._predictor(seen) - strategy._target(seen)).square().mean()
@@ -85,7 +87,7 @@ def test_gradient_is_that_of_the_loss_written_out(explore: str, micro_batch: int
         *(trainer.strategy._predictor.parameters() if explore == "rnd" else ()),
     ]
     expected = torch.cat([part.flatten() for part in torch.autograd.grad(loss, parameters)])
-    gradient, statistics = trainer.learner._gradient(batch, torch.tensor(index), for_auxiliaries)
+    gradient, statistics = gradients(batch, only(batch), torch.tensor(index), trainer.rollout)
     torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5)
     heads = len(value_losses)
     torch.testing.assert_close(statistics[:heads], torch.stack(value_losses), rtol=1e-4, atol=1e-5)
@@ -94,7 +96,7 @@ def test_gradient_is_that_of_the_loss_written_out(explore: str, micro_batch: int
 def test_reports_the_mean_over_all_minibatches() -> None:
     trainer, batch = prepared("rle", epochs=2, minibatches=4)
     learner = trainer.learner
-    gradient, step = learner._gradient, learner.optimiser.step
+    gradient, step = learner._gradients, learner.optimiser.step
     reported: list[Tensor] = []
     norms: list[float] = []
 
@@ -107,8 +109,8 @@ def test_reports_the_mean_over_all_minibatches() -> None:
         norms.append(float(direction.square().sum().sqrt()))
         return step(direction)
 
-    learner._gradient, learner.optimiser.step = spy_on_gradient, spy_on_step
-    metrics = learner.update(batch, trainer.rollout, trainer.strategy)
+    learner._gradients, learner.optimiser.step = spy_on_gradient, spy_on_step
+    metrics = learner.update(batch, only(batch), trainer.rollout, trainer.strategy)
     names = ["value_loss_task", "value_loss_rle", "policy_loss", "entropy", "approximate_kl"]
     names += ["clip_fraction"]
     assert len(reported) == len(norms) == 8
@@ -152,7 +154,7 @@ def test_the_batch_holds_the_rollout_row_by_row(task: Task | None) -> None:
     trainer = Trainer(small_config("rle", **SETTINGS), task)
     trainer.start()
     trainer.collect()
-    batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
     rollout, distribution = trainer.rollout, trainer.distribution
     assert batch.action.shape == (128, *distribution.action_shape)
     for i in range(0, 128, 7):
@@ -169,5 +171,5 @@ def test_the_strategy_is_told_of_every_step_and_of_the_end() -> None:
     told = []
     trainer.strategy.after_minibatch = lambda network: told.append(("minibatch", network))
     trainer.strategy.after_update = lambda network: told.append(("update", network))
-    trainer.learner.update(batch, trainer.rollout, trainer.strategy)
+    trainer.learner.update(batch, only(batch), trainer.rollout, trainer.strategy)
     assert told == [("minibatch", trainer.network)] * 12 + [("update", trainer.network)]

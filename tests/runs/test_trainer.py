@@ -59,7 +59,7 @@ def test_time_limit_bootstraps_from_the_true_last_observation() -> None:
     """With λ = 0 and no reward, return = γ V(true next state): compare with the network itself."""
     trainer = started("none", task="fourroom", time_limit=7, gae_lambda=0.0)
     trainer.collect()
-    batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
     with torch.no_grad():
         value = trainer.network.value(trainer.rollout.next_observation(), None)
     torch.testing.assert_close(batch.returns, 0.99 * value.flatten(0, 1))
@@ -123,10 +123,10 @@ def test_compiled_update_agrees_with_the_plain_one() -> None:
         pytest.skip("no C++ compiler here")
     trainer = started("rle")
     trainer.collect()
-    batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
     index = torch.arange(32)
-    plain, _ = trainer.learner._gradients(batch, index, ())
-    fast, _ = compiled(trainer.learner._gradients)(batch, index, ())
+    plain, _ = trainer.learner._gradients._gradient_of_whole(batch, index, ())
+    fast, _ = compiled(trainer.learner._gradients._gradient_of_whole)(batch, index, ())
     torch.testing.assert_close(plain, fast, atol=1e-6, rtol=1e-4)
 
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from rle.explore.transitions import FIELDS, Transitions
 from rle.nets.actor_critic import ActorCritic
 from rle.tasks.base import State, Step
+from rle.world import ALONE, World
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,17 @@ class Strategy:
     the environments or of randomness."""
     learns: bool = True
     """Whether the agent is to learn from what happens; without, it only acts."""
+    splits: bool = False
+    """Whether a run may split its environments over devices: random numbers must belong to
+    environments, and statistics be of all of them, with the help of `world`."""
+    per_environment: tuple[str, ...] = ()
+    """The branches of `state_dict` that have an entry for each environment, and nothing else."""
+    world: World = ALONE
+    """Which of the run's environments are here."""
+
+    def join(self, world: World) -> None:
+        """Be the part of the run that `world` says; before anything else."""
+        self.world = world
 
     def linear(self, inputs: int, outputs: int) -> nn.Linear:
         """The layer used for the policy's last layer and for the value heads."""

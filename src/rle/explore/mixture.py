@@ -14,6 +14,7 @@ from rle.explore.rle import RandomLatentExploration
 from rle.explore.transitions import Transitions
 from rle.nets.actor_critic import ActorCritic
 from rle.tasks.base import State, Step
+from rle.world import World
 
 
 class Mixture(Strategy):
@@ -28,6 +29,10 @@ class Mixture(Strategy):
         self.warmup_rollouts = max(part.warmup_rollouts for part in everyone)
         modules = [part.auxiliary for part in everyone if part.auxiliary is not None]
         self.auxiliary = nn.ModuleList(modules) if modules else None
+        self.splits = all(part.splits for part in everyone)
+        self.per_environment = tuple(
+            f"{name}/{branch}" for name, part in parts.items() for branch in part.per_environment
+        )
         self._noisy = self._only("linear", "give the networks layers of their own")
         self._acting = self._only("action", "choose the action")
         self._refuse_double_names()
@@ -86,6 +91,11 @@ class Mixture(Strategy):
 
     def action(self, chosen: Tensor) -> Tensor:
         return chosen if self._acting is None else self._acting.action(chosen)
+
+    def join(self, world: World) -> None:
+        super().join(world)
+        for part in self.parts.values():
+            part.join(world)
 
     def start(self, network: ActorCritic) -> None:
         for part in self.parts.values():

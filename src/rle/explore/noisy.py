@@ -20,6 +20,8 @@ from rle.tasks.base import State, TaskSpec
 class NoisyNet(Strategy):
     """Resamples the network's noise before every rollout."""
 
+    splits = True
+
     def __init__(self, config: NoisyConfig, seed: int) -> None:
         self._config = config
         self._generator = generator(seed, "weight noise")

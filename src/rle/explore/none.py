@@ -12,6 +12,8 @@ from rle.tasks.base import TaskSpec
 class NoExploration(Strategy):
     """Adds nothing."""
 
+    splits = True
+
 
 def build_none(
     config: RunConfig, settings: None, spec: TaskSpec, device: torch.device

@@ -15,6 +15,7 @@ class RandomActions(Strategy):
     """Takes uniformly random actions, whatever the policy chose, and learns nothing."""
 
     learns = False
+    splits = True
 
     def __init__(
         self, action_space: ActionSpace, num_envs: int, seed: int, device: torch.device
@@ -27,8 +28,10 @@ class RandomActions(Strategy):
         self._time = 0
 
     def draw(self, steps: int) -> None:
-        flat = random_actions(self._action_space, steps * self._num_envs, self._generator)
-        self._drawn = flat.unflatten(0, (steps, self._num_envs)).to(self._device)
+        everywhere = self.world.all_of(self._num_envs)
+        flat = random_actions(self._action_space, steps * everywhere, self._generator)
+        drawn = flat.unflatten(0, (steps, everywhere))
+        self._drawn = self.world.part(drawn, 1).to(self._device)
         self._time = 0
 
     def action(self, chosen: Tensor) -> Tensor:

@@ -31,6 +31,8 @@ class RandomLatentExploration(Strategy):
     """Keeps every environment's z, counts down to the next one, and computes F."""
 
     learned = ("features", "moments")
+    splits = True
+    per_environment = ("latent", "countdown")
 
     def __init__(
         self,
@@ -85,7 +87,10 @@ class RandomLatentExploration(Strategy):
         # Before the first step there is no previous bonus.
         bonus = torch.zeros(len(z), self.latent_size - self.config.dimension, device=self.device)
         period = self.config.resample_every
-        offsets = stagger(len(z), period, self._generator) if self.config.stagger else None
+        offsets = None
+        if self.config.stagger:
+            everywhere = self.world.all_of(self._num_envs)
+            offsets = self.world.part(stagger(everywhere, period, self._generator))
         self._latent, self._countdown = start_latents(torch.cat([z, bonus], -1), period, offsets)
 
     def serve(self, num_envs: int) -> None:
@@ -102,9 +107,9 @@ class RandomLatentExploration(Strategy):
     def _draw(self, steps: int) -> Tensor:
         if self._pinned is not None:
             return self._pinned.expand(steps, -1, -1)
-        return self._latent_distribution(
-            (steps, self._num_envs, self.config.dimension), self._generator
-        )
+        everywhere = self.world.all_of(self._num_envs)
+        shape = (steps, everywhere, self.config.dimension)
+        return self.world.part(self._latent_distribution(shape, self._generator), 1)
 
     def draw(self, steps: int) -> None:
         # One z per step and environment, whether it is needed or not: how many are drawn must not
@@ -176,7 +181,7 @@ class RandomLatentExploration(Strategy):
     @torch.no_grad()
     def warm_up(self, rollout: int, transitions: Transitions) -> None:
         self.random_reward.observe(self.features(transitions.next_observation))
-        self.random_reward.commit()
+        self.random_reward.commit(self.world.pool)
 
     def after_rollout(self) -> None:
         # Statistics change between rollouts only, as in Algorithm 2: within one, F is one function.
@@ -184,7 +189,7 @@ class RandomLatentExploration(Strategy):
             for features, real, _ in self._on_the_way:
                 self.random_reward.observe(features, real)
         self._on_the_way.clear()
-        self.random_reward.commit()
+        self.random_reward.commit(self.world.pool)
 
     def after_minibatch(self, network: ActorCritic) -> None:
         if self.config.feature_update == "minibatch":

@@ -34,6 +34,7 @@ class RandomNetworkDistillation(Strategy):
 
     auxiliary_fields = ("next_observation",)
     learned = ("predictor", "target", "moments")
+    splits = True
 
     def __init__(
         self,
@@ -99,10 +100,11 @@ class RandomNetworkDistillation(Strategy):
         self.after_rollout()
 
     def after_rollout(self) -> None:
-        if sum(map(len, self._errors)):
-            self._mean_error = float(torch.cat(self._errors).mean())
+        if self.world.total(sum(map(len, self._errors))):
+            errors = self._errors or [self._mean.new_zeros(0)]
+            self._mean_error = float(self.world.mean(torch.cat(errors)))
         self._errors.clear()
-        self._moments.merge(self._seen)
+        self._moments.merge(self.world.pool(self._seen))
         self._seen = RunningMeanStd(self._shape, self._device)
         # In place: a compiled update step reads them.
         self._mean.copy_(self._moments.mean)

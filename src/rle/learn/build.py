@@ -5,9 +5,10 @@ from __future__ import annotations
 from rle.agents.agent import Agent
 from rle.learn.base import Learner
 from rle.learn.ppo import PPO
+from rle.world import ALONE, World
 
 
-def make_learner(agent: Agent, compile: bool) -> Learner:
+def make_learner(agent: Agent, compile: bool, world: World = ALONE) -> Learner:
     """The learner of the section `learner`, for `agent`: PPO is the only one there is."""
     config = agent.config
     return PPO(
@@ -20,4 +21,5 @@ def make_learner(agent: Agent, compile: bool) -> Learner:
         agent.device,
         compile,
         config.machine.micro_batch,
+        world,
     )

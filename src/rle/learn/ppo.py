@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from rle.checks import require
 from rle.config import PPOConfig
@@ -16,37 +16,16 @@ from rle.explore.base import Strategy, Stream
 from rle.explore.transitions import Transitions
 from rle.learn.adam import Adam
 from rle.learn.base import Learner
+from rle.learn.batch import Batch, Everyone, pieces
 from rle.learn.compilation import compiled
-from rle.learn.loss import LossWeights, normalised, ppo_loss
+from rle.learn.gradients import Gradients
+from rle.learn.loss import LossWeights
 from rle.learn.rollout import Rollout
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.distributions import ActionDistribution
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State
-
-
-class Batch(NamedTuple):
-    """A rollout, flattened to B = T · N transitions, with everything the loss needs."""
-
-    observation: Tensor
-    latent: Tensor | None
-    """What the networks see of it."""
-    action: Tensor
-    log_probability: Tensor
-    values: Tensor
-    """`[B, K]`."""
-    advantage: Tensor
-    returns: Tensor
-    """`[B, K]`."""
-    mask: Tensor | None
-
-    def select(self, index: Tensor) -> Batch:
-        """The transitions that `index` names."""
-        return Batch(*(None if part is None else part[index] for part in self))  # type: ignore[arg-type]
-
-
-def _flat_gradient(loss: Tensor, parameters: Sequence[nn.Parameter]) -> Tensor:
-    return torch.cat([part.reshape(-1) for part in torch.autograd.grad(loss, parameters)])
+from rle.world import ALONE, World
 
 
 def _asked(strategy: Strategy, transitions: Transitions) -> Tensor:
@@ -79,8 +58,10 @@ class PPO(Learner):
         device: torch.device,
         compile: bool = False,
         micro_batch: int | None = None,
+        world: World = ALONE,
     ) -> None:
         self.network = network
+        self._world = world
         self.config = config
         self._strategy = strategy
         self.task_stream = Stream(
@@ -95,7 +76,7 @@ class PPO(Learner):
         self._separate = [index for index, stream in enumerate(self.streams) if stream.separate]
         self._joined = [index for index, stream in enumerate(self.streams) if not stream.separate]
         heads = [self.streams[index] for index in self._separate]
-        self._weights = LossWeights(
+        weights = LossWeights(
             config.clip,
             config.entropy_coefficient,
             tuple(stream.value_coefficient for stream in heads),
@@ -108,29 +89,25 @@ class PPO(Learner):
         self._coefficients = torch.tensor(coefficients, device=device)
         self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
         self._head_names = [stream.name for stream in heads]
-        self._auxiliaries = strategy.trained()
-        self._parts = [tuple(network.parameters())]
-        """Parameters of the network, then of what each part of the strategy trains."""
-        for part in self._auxiliaries:
-            assert part.strategy.auxiliary is not None
-            self._parts.append(tuple(part.strategy.auxiliary.parameters()))
-        trained = tuple(parameter for part in self._parts for parameter in part)
-        self.optimiser = Adam(
-            trained, config.learning_rate, config.adam_epsilon, config.max_gradient_norm, compile
+        self._gradients = Gradients(
+            network, distribution, weights, strategy.trained(), compile, micro_batch, world
         )
-        self._parameters = trained
+        self.optimiser = Adam(
+            self._gradients.parameters,
+            config.learning_rate,
+            config.adam_epsilon,
+            config.max_gradient_norm,
+            compile,
+        )
         self._distribution = distribution
         self._scaler = RewardScaler(
             num_envs, torch.tensor([stream.discount for stream in self.streams], device=device)
         )
         self._scaled = torch.tensor([stream.scale for stream in self.streams], device=device)
         self._generator = generator(seed, "minibatches")
-        whole = micro_batch is None
         self._micro_batch = micro_batch
-        self._gradient: Callable[..., Any] = self._gradients if whole else self._gradients_in_parts
         self._evaluation: Callable[..., Any] = self._evaluate
         if compile:
-            self._gradient = compiled(self._gradients) if whole else self._gradient
             self._evaluation = compiled(self._evaluate)
 
     @property
@@ -147,11 +124,13 @@ class PPO(Learner):
         return self.optimiser.flat
 
     def improve(self, rollout: Rollout) -> dict[str, float]:
-        batch, metrics = self.prepare(rollout, self._strategy)
-        return metrics | self.update(batch, rollout, self._strategy)
+        batch, everyone, metrics = self.prepare(rollout, self._strategy)
+        return metrics | self.update(batch, everyone, rollout, self._strategy)
 
     @torch.no_grad()
-    def prepare(self, rollout: Rollout, strategy: Strategy) -> tuple[Batch, dict[str, float]]:
+    def prepare(
+        self, rollout: Rollout, strategy: Strategy
+    ) -> tuple[Batch, Everyone, dict[str, float]]:
         """Bonuses, values, advantages and returns of a finished rollout."""
         bonus = rollout.bonus = self._bonus(rollout, strategy)
         task_reward = self.config.reward_scale * rollout.reward
@@ -159,8 +138,9 @@ class PPO(Learner):
         ended = rollout.terminated | rollout.truncated
         cut = torch.cat([rollout.terminated[..., None], rollout.bonus_cut], -1)
         stop = torch.cat([ended[..., None], rollout.bonus_cut], -1)
-        real = rollout.real
-        scaled = torch.where(self._scaled, self._scaler(reward, stop, real), reward)
+        real, real_everywhere = rollout.real_among(self._world)
+        pool = self._world.pool
+        scaled = torch.where(self._scaled, self._scaler(reward, stop, real, pool), reward)
         if self.config.reward_clip is not None:
             scaled[..., 0].clamp_(-self.config.reward_clip, self.config.reward_clip)
         scaled, cut, stop = (
@@ -179,18 +159,22 @@ class PPO(Learner):
             scaled, values, next_values, cut, stop, self._discounts, self.config.gae_lambda, real
         )
         returns = per_stream + values
-        advantage = (per_stream * self._coefficients).sum(-1)
+        told = self._world.gather_all([reward, per_stream, returns, values], 1)
+        everyone = Everyone(
+            (told[1] * self._coefficients).sum(-1).flatten(),
+            None if real_everywhere is None else real_everywhere.flatten(),
+        )
         batch = Batch(
             rollout.observation[:-1].flatten(0, 1),
             None if latent is None else latent[:-1].flatten(0, 1),
             rollout.action.flatten(0, 1),
             log_probability.flatten(),
             values.flatten(0, 1),
-            advantage.flatten(),
+            (per_stream * self._coefficients).sum(-1).flatten(),
             returns.flatten(0, 1),
             None if real is None else real.flatten(),
         )
-        return batch, self._describe(batch, reward.flatten(0, 1), per_stream.flatten(0, 1))
+        return batch, everyone, self._describe([part.flatten(0, 1) for part in told], everyone.mask)
 
     def _evaluate(
         self,
@@ -214,17 +198,13 @@ class PPO(Learner):
         # A time limit is no termination: the task's value goes on from the true last observation,
         # under the latent the action was taken with.
         latent = strategy.network_input(rollout.latent[finals.row, finals.env])
-        for part in self._pieces(torch.arange(len(finals.row), device=values.device)):
+        every = torch.arange(len(finals.row), device=values.device)
+        for part in pieces(every, self._micro_batch):
             of_finals = self.network.value(
                 finals.observation[part], None if latent is None else latent[part]
             )
             result[finals.row[part], finals.env[part], 0] = of_finals[:, 0]
         return result
-
-    def _pieces(self, index: Tensor) -> Sequence[Tensor]:
-        """`index` in pieces that fit the cache, if micro-batches are asked for."""
-        size = self._micro_batch
-        return (index,) if size is None else index.split(size)
 
     def _bonus(self, rollout: Rollout, strategy: Strategy) -> Tensor:
         """Unscaled bonuses `[T, N, K]`; 0 in rows that are no transitions."""
@@ -243,7 +223,7 @@ class PPO(Learner):
             bonus = rollout.reward.new_zeros(len(index), len(strategy.streams))
             if real is not None:
                 index = index[real.flatten()]
-            for part in self._pieces(index):
+            for part in pieces(index, self._micro_batch):
                 bonus[part] = _asked(strategy, rollout.transitions(part))
         strategy.after_rollout()
         return bonus.unflatten(0, rollout.reward.shape)
@@ -258,16 +238,17 @@ class PPO(Learner):
             joined[..., 0] += self.streams[index].coefficient * reward[..., index]
         return joined
 
-    def update(self, batch: Batch, rollout: Rollout, strategy: Strategy) -> dict[str, float]:
-        """Make all gradient steps on a prepared batch."""
+    def update(
+        self, batch: Batch, everyone: Everyone, rollout: Rollout, strategy: Strategy
+    ) -> dict[str, float]:
+        """Make all gradient steps on a prepared batch: minibatches are of everyone's transitions."""
         config = self.config
-        size = len(batch.advantage)
+        size = len(everyone.advantage)
         totals: list[Tensor] = []
         for _ in range(config.epochs):
             order = torch.randperm(size, generator=self._generator).to(batch.advantage.device)
             for index in order.view(config.minibatches, -1).unbind(0):
-                for_auxiliaries = self._for_auxiliaries(batch, index, rollout)
-                gradient, statistics = self._gradient(batch, index, for_auxiliaries)
+                gradient, statistics = self._gradients(batch, everyone, index, rollout)
                 norm = self.optimiser.step(gradient)
                 totals.append(torch.cat([statistics, norm[None]]))
                 strategy.after_minibatch(self.network)
@@ -277,91 +258,14 @@ class PPO(Learner):
         means = torch.stack(totals).mean(0).tolist()
         return dict(zip(names, means, strict=True))
 
-    def _for_auxiliaries(
-        self, batch: Batch, index: Tensor, rollout: Rollout
-    ) -> tuple[Transitions, ...]:
-        """What each auxiliary module is trained on with the minibatch `index`."""
-        if not self._auxiliaries:
-            return ()
-        real = index if batch.mask is None else index[batch.mask[index]]
-        result = []
-        for strategy, first, last in self._auxiliaries:
-            transitions = rollout.transitions(strategy.auxiliary_rows(real, len(index)))
-            # Now, and not in the gradient's computation: that may be compiled.
-            own = transitions.columns(first, last).gathered(strategy.auxiliary_fields)
-            result.append(own)
-        return tuple(result)
+    def _describe(self, told: list[Tensor], real: Tensor | None) -> dict[str, float]:
+        """Diagnostics of the streams: bonus size, value fit, share of the advantage.
 
-    def _gradients(
-        self, batch: Batch, index: Tensor, for_auxiliaries: tuple[Transitions, ...]
-    ) -> tuple[Tensor, Tensor]:
-        """The loss's gradient `[P]` on one minibatch, and its statistics."""
-        with torch.enable_grad():
-            loss, statistics = self._loss(batch.select(index), self._weights)
-            for part, transitions in zip(self._auxiliaries, for_auxiliaries, strict=True):
-                loss = loss + part.strategy.auxiliary_loss(transitions)
-            gradient = _flat_gradient(loss, self._parameters)
-        return gradient, statistics
-
-    def _gradients_in_parts(
-        self, batch: Batch, index: Tensor, for_auxiliaries: tuple[Transitions, ...]
-    ) -> tuple[Tensor, Tensor]:
-        """The same in micro-batches.
-
-        The minibatch keeps its meaning: advantages are normalised over all of it, and every part
-        weighs as much as it has real transitions.
+        `told` are rewards, advantages, returns and values of everyone's transitions, each `[B, K]`.
         """
-        weights = self._weights._replace(normalise_advantages=False)
-        advantage = batch.advantage[index]
-        mask = None if batch.mask is None else batch.mask[index]
-        if self._weights.normalise_advantages:
-            advantage = normalised(advantage, mask)
-        total = float(len(index) if mask is None else mask.sum().clamp(min=1))
-        gradient, statistics = torch.zeros_like(self.optimiser.flat), torch.zeros(())
-        of_network, *of_auxiliaries = gradient.split(
-            [sum(parameter.numel() for parameter in part) for part in self._parts]
+        reward, per_stream, returns, values = (
+            told if real is None else [part[real] for part in told]
         )
-        for part in self._pieces(torch.arange(len(index), device=index.device)):
-            share = (len(part) if mask is None else float(mask[part].sum())) / total
-            piece = batch.select(index[part])._replace(advantage=advantage[part])
-            with torch.enable_grad():
-                loss, of_piece = self._loss(piece, weights)
-                of_network += _flat_gradient(share * loss, self._parts[0])
-            statistics = statistics + share * of_piece
-        for number, transitions in enumerate(for_auxiliaries):
-            strategy = self._auxiliaries[number].strategy
-            for seen in transitions.split(self._micro_batch):
-                with torch.enable_grad():
-                    loss = strategy.auxiliary_loss(seen) * (len(seen) / len(transitions))
-                    of_auxiliaries[number] += _flat_gradient(loss, self._parts[1 + number])
-        return gradient, statistics
-
-    def _loss(self, batch: Batch, weights: LossWeights) -> tuple[Tensor, Tensor]:
-        """The agent's loss on some transitions, and its statistics."""
-        output, values = self.network(batch.observation, batch.latent)
-        loss, terms = ppo_loss(
-            self._distribution.log_probability(output, batch.action),
-            self._distribution.entropy(output),
-            values,
-            batch.log_probability,
-            batch.values,
-            batch.advantage,
-            batch.returns,
-            weights,
-            batch.mask,
-        )
-        statistics = torch.stack(
-            [terms.policy, terms.entropy, terms.approximate_kl, terms.clip_fraction]
-        )
-        return loss, torch.cat([terms.value, statistics])
-
-    def _describe(self, batch: Batch, reward: Tensor, per_stream: Tensor) -> dict[str, float]:
-        """Diagnostics of the streams: bonus size, value fit, share of the advantage."""
-        returns, values = batch.returns, batch.values
-        if batch.mask is not None:
-            reward, per_stream, returns, values = (
-                part[batch.mask] for part in (reward, per_stream, returns, values)
-            )
         if len(reward) == 0:
             # A short rollout may have done nothing but reset its environments.
             return {}

@@ -11,6 +11,7 @@ from torch import Tensor
 from rle.explore.transitions import Transitions
 from rle.nets.distributions import ActionDistribution
 from rle.tasks.base import TaskSpec
+from rle.world import World
 
 
 class Rows(NamedTuple):
@@ -139,6 +140,13 @@ class Rollout:
     def real(self) -> Tensor | None:
         """Bool `[T, N]`: which rows are transitions; None if all are."""
         return None if self._all_real else self._real
+
+    def real_among(self, world: World) -> tuple[Tensor | None, Tensor | None]:
+        """The same `[T, N]` here and `[T, all environments]`; both None if all are, on all ranks."""
+        if world.alone:
+            return self.real, self.real
+        everywhere = world.gather(self._real, 1)
+        return (None, None) if bool(everywhere.all()) else (self._real, everywhere)
 
     @property
     def values(self) -> Tensor | None:

@@ -8,6 +8,7 @@ from torch import Tensor
 from rle.explore.base import Strategy
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.distributions import ActionDistribution
+from rle.world import ALONE, World
 
 
 @torch.no_grad()
@@ -17,14 +18,16 @@ def latent_sensitivity(
     strategy: Strategy,
     observation: Tensor,
     latent: Tensor | None,
+    world: World = ALONE,
 ) -> float:
     """How strongly the policy depends on its latent: mean KL in nats between two z in one state.
 
     Each environment's observation `[N, ...]` is judged under its own latent `[N, L]` and under its
-    neighbour's. 0 for an agent that sees none.
+    neighbour's, wherever that is. 0 for an agent that sees none.
     """
     own = strategy.network_input(latent)
-    if own is None or len(own) < 2:
+    if own is None or world.all_of(len(own)) < 2:
         return 0.0
-    first, second = network.policy(observation, own), network.policy(observation, own.roll(1, 0))
-    return float(distribution.divergence(first, second).mean())
+    neighbours = world.part(world.gather(own).roll(1, 0))
+    first, second = network.policy(observation, own), network.policy(observation, neighbours)
+    return float(world.mean(distribution.divergence(first, second)))

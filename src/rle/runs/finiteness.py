@@ -17,6 +17,7 @@ from rle.errors import RunError
 from rle.learn.base import Learner
 from rle.learn.rollout import Rollout
 from rle.tasks.base import Step
+from rle.world import ALONE, World
 
 LOSSES = ("value_loss_", "policy_loss", "gradient_norm")
 """How the names of those metrics begin that are nothing but finite while an agent learns."""
@@ -56,7 +57,12 @@ class _Part(NamedTuple):
 
 
 def check_iteration(
-    task: str, rollout: Rollout, learner: Learner, metrics: Mapping[str, float], first_step: int
+    task: str,
+    rollout: Rollout,
+    learner: Learner,
+    metrics: Mapping[str, float],
+    first_step: int,
+    world: World = ALONE,
 ) -> None:
     """Raise `RunError` unless a rollout and the update on it came out finite.
 
@@ -66,6 +72,7 @@ def check_iteration(
         learner: after the update.
         metrics: of the update.
         first_step: agent steps made before the iteration.
+        world: which of the run's environments these are.
 
     """
     losses = {name: value for name, value in metrics.items() if name.startswith(LOSSES)}
@@ -74,14 +81,14 @@ def check_iteration(
     sums += [rollout.bonus, learner.parameters] + ([] if finals is None else [finals.observation])
     if _finite_sums(sums) and all(map(math.isfinite, losses.values())):
         return
-    num_envs = rollout.reward.shape[1]
     cause = _first_cause(rollout)
     if cause is not None:
         rows, name, env = cause
-        step = first_step + rows * num_envs
-        sentence = _sentence(task, name, env, f"step {step:,}")
-        raise RunError(sentence, _facts(name, step, env), _last_rows(rollout, rows, env))
-    step = first_step + rollout.reward.numel()
+        step = first_step + rows * world.all_of(rollout.reward.shape[1])
+        number = world.first_env + env
+        sentence = _sentence(task, name, number, f"step {step:,}")
+        raise RunError(sentence, _facts(name, step, number), _last_rows(rollout, rows, env))
+    step = first_step + world.all_of(rollout.reward.numel())
     for name, value in losses.items():
         if not math.isfinite(value):
             raise RunError(

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from rle.agents.device import resolve_device
+from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import UsageError
+from rle.runs.ranks.share import world_of
 from rle.runs.trainer import Trainer
 from rle.tasks.handed_over import handed_over, is_found_by_name, require_same
 
@@ -20,7 +22,12 @@ def trainer_of(config: RunConfig, env: Any = None) -> Trainer:
         require_same(env, config.task)
     with _fitting_memory():
         if env is None or is_found_by_name(config.task):
-            return Trainer(config)
+            return Trainer(config, world=world_of(config))
+        require(
+            config.machine.devices == 1,
+            f"{config.task} is handed over as an object, which cannot be split over "
+            f"{config.machine.devices} devices: give a task by its name, or train on one device.",
+        )
         device = resolve_device(config.machine.device)
         return Trainer(config, handed_over(env, config.task, config.environment, device))
 

@@ -40,6 +40,6 @@ class Saving:
         trainer = self._trainer
         how = Saved(passing, metrics.get("score"), self._machine.keep_checkpoints)
         self._run.save_checkpoint(
-            trainer.step, trainer.state_dict(), trainer.task.artefacts(), self._log.marks(), how
+            trainer.step, trainer.state_dict(), trainer.artefacts(), self._log.marks(), how
         )
         self._saved, self._none_yet = time.monotonic(), False

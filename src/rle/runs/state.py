@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,23 @@ def state_bytes(state: State) -> bytes:
     tensors: dict[str, Tensor] = {}
     tree = _strip(state, "", tensors)
     return safetensors.torch.save(tensors, metadata={"tree": json.dumps(tree)})
+
+
+def bytes_state(data: bytes) -> State:
+    """What `state_bytes` made bytes of."""
+    length = int.from_bytes(data[:8], "little")
+    tree = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["tree"])
+    tensors = safetensors.torch.load(data)
+    state: State = _fill(tree, tensors)
+    return state
+
+
+def _fill(node: Any, tensors: Mapping[str, Tensor]) -> Any:
+    if isinstance(node, dict):
+        if _TENSOR in node:
+            return tensors[node[_TENSOR]]
+        return {key: _fill(value, tensors) for key, value in node.items()}
+    return [_fill(value, tensors) for value in node] if isinstance(node, list) else node
 
 
 def _strip(node: Any, path: str, tensors: dict[str, Tensor]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Iterable, Sequence
@@ -29,6 +30,7 @@ from rle.runs.mending import mend, state_to_go_on_from
 from rle.runs.notices import TellOfEndlessEpisodes, telling_of_silence
 from rle.runs.origin import Origin, find_origin
 from rle.runs.progress import ShowProgress
+from rle.runs.ranks.processes import follow, follows, leading, with_devices
 from rle.runs.saving import Saving
 from rle.runs.sinks import SinkFactory, find_sink
 from rle.runs.sinks.jsonl import JsonLines
@@ -125,6 +127,8 @@ def train_config(
     names.
     """
     path = default_out(config) if out is None else Path(out)
+    if follows():
+        return _follow(path)
     try:
         with listening(quiet) as wish:
             return _train(config, path, quiet, given, env, callbacks, init_from, trust, wish)
@@ -145,6 +149,7 @@ def _train(
     wish: Wish,
 ) -> RunDirectory:
     origin = None if init_from is None else find_origin(init_from)
+    config = with_devices(config)
     # Decided once and recorded, so that a resumed run computes with the same kernels.
     config = replace(config, {"compile": "on" if should_compile(config) else "off"})
     sinks = [find_sink(name) for name in config.machine.sinks]  # before anything is written
@@ -157,7 +162,7 @@ def _train(
         else:
             run = _create_from(origin, path, trainer, quiet, trust)
         remember(run, config)
-        with run.locked(), telling_of_silence(trainer.asked, quiet):
+        with run.locked(), telling_of_silence(trainer.asked, quiet), leading(trainer):
             _keep_spec(run, trainer)
             trainer.start()
             _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
@@ -184,6 +189,7 @@ def resume(
     callbacks: Sequence[Callback] = (),
     *,
     total_steps: int | None = None,
+    devices: int | None = None,
     trust: bool = False,
 ) -> RunDirectory:
     """Go on with an interrupted run from its latest good checkpoint, bit for bit.
@@ -197,21 +203,30 @@ def resume(
         callbacks: those of `train`, which are not recorded; the run's sinks go on by themselves.
         total_steps: lets the run, finished or not, go on to another number of steps. What is then not
             as in a run that was this long from the start is said, and kept in `changes.json`.
+        devices: lets the run go on on another number of devices, and remember it.
         trust: run the code that the run names, if it names some that is not part of this package. Said
             once, it is remembered; runs that were trained here are trusted.
 
     """
+    if follows():
+        return _follow(Path(path))
     run = RunDirectory.open(path)
     if total_steps is None and run.finished() is not None:
         return run
     try:
-        _resume(run, quiet, env, callbacks, total_steps, trust)
+        _resume(run, quiet, env, callbacks, total_steps, devices, trust)
     except CompilerError as error:
         _stop_compiling(run, str(error))
         # What was let go on to other steps may be so already.
         longer = None if run.config().total_steps == total_steps else total_steps
-        _resume(run, quiet, env, callbacks, longer, trust)
+        _resume(run, quiet, env, callbacks, longer, devices, trust)
     return run
+
+
+def _follow(path: Path) -> RunDirectory:
+    """Take part in the run that another process leads, and writes to `path`."""
+    follow(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+    return RunDirectory(path)
 
 
 def _resume(
@@ -220,17 +235,20 @@ def _resume(
     env: Any,
     callbacks: Sequence[Callback],
     total_steps: int | None,
+    devices: int | None,
     trust: bool,
 ) -> None:
     with listening(quiet) as wish, explained(run.path), run.locked(), ExitStack() as watched:
         config = run.config() if total_steps is None else with_total_steps(run, total_steps)
         require_trust_to_play(run, trust, env)
+        config = _on_devices(run, config, devices)
         if config.machine.compile == "on" and not compiler_available():
             _stop_compiling(run, "there is no C++ compiler here")
             config = replace(config, {"compile": "off"})
         sinks = [find_sink(name) for name in config.machine.sinks]
         trainer = trainer_of(config, env)
         watched.enter_context(telling_of_silence(trainer.asked, quiet))
+        watched.enter_context(leading(trainer))
         state, problems = state_to_go_on_from(run)
         if state is not None:
             trainer.load_state_dict(state)
@@ -246,6 +264,15 @@ def _resume(
             _say(keep_change(run, trainer), quiet)
         _keep_spec(run, trainer)
         _run(trainer, run, _all_callbacks(run, config, sinks, callbacks, quiet), wish)
+
+
+def _on_devices(run: RunDirectory, config: RunConfig, devices: int | None) -> RunConfig:
+    """The run on another number of devices, if that is asked for, which it then remembers."""
+    asked = config if devices is None else replace(config, {"devices": devices})
+    asked = with_devices(asked)
+    if asked.machine.devices != config.machine.devices:
+        run.save_config(asked)
+    return asked
 
 
 def _stop_compiling(run: RunDirectory, reason: str) -> None:
@@ -317,7 +344,7 @@ def _run(trainer: Trainer, run: RunDirectory, callbacks: Sequence[Callback], wis
             "step": trainer.step,
             "seconds": round(seconds, 3),
             "steps_per_second": round(made / max(seconds, 1e-9), 1) if made else None,
-            "measures": trainer.task.measures(),
+            "measures": trainer.measures(),
         }
         | stopped
     )

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from rle.agents.agent import Agent, fitting_checkpoint
-from rle.agents.device import resolve_device
 from rle.checks import require
 from rle.config import RunConfig
 from rle.explore.transitions import Transitions, joined
@@ -21,12 +20,16 @@ from rle.randomness import derive_seed, generator, generator_state, restore_gene
 from rle.runs.diagnostics import latent_sensitivity
 from rle.runs.episodes import Episode, EpisodeTracker
 from rle.runs.finiteness import check_iteration, check_step
+from rle.runs.ranks.share import device_of, engine_threads, environments_here, require_splittable
+from rle.runs.ranks.split import Branches, merged, part_of, require_same_parameters
+from rle.runs.state import state_bytes
 from rle.settings import replace
 from rle.tasks.asked import Asked
 from rle.tasks.base import State, Step, Task, random_actions
 from rle.tasks.form import require_form
 from rle.tasks.normalise import NormalisedTask
 from rle.tasks.registry import make_task
+from rle.world import ALONE, World
 
 WARM_UP_NUMBERS = 2**25
 """How many numbers a strategy is shown at a time while it warms up."""
@@ -39,18 +42,24 @@ IF_IT_FAILS = "mend it; `rle resume RUN` then goes on from the last checkpoint."
 class Trainer:
     """An agent in training: task, strategy, networks and learner, one iteration at a time."""
 
-    def __init__(self, config: RunConfig, task: Task | None = None) -> None:
-        """Build everything; `task` takes the place of the one that `config.task` names."""
+    def __init__(self, config: RunConfig, task: Task | None = None, world: World = ALONE) -> None:
+        """Build everything; `task` takes the place of the one that `config.task` names.
+
+        Of a run on several devices, `world` says which part this is: a part has all of the networks, and
+        its share of the environments. The first rank leads: what it is asked to do, it tells the others.
+        """
         machine = config.machine
+        self.world = world
         if machine.threads:
             torch.set_num_threads(machine.threads)
-        self.device = resolve_device(machine.device)
+        self.device = device_of(machine.device, world)
         self.task = task or make_task(
             config.task,
-            config.environment,
+            environments_here(config.environment, world),
             self.device,
-            engine_threads=machine.engine_threads,
+            engine_threads=engine_threads(machine.engine_threads, world),
         )
+        self.task.join(world)
         self.asked = Asked(config.task, self.task, IF_IT_FAILS)
         spec = self.task.spec
         if spec.is_image:
@@ -59,13 +68,15 @@ class Trainer:
             config = replace(config, {"precision": precision})
         self.config = config
         require(
-            spec.num_envs == config.environment.num_envs,
+            world.all_of(spec.num_envs) == config.environment.num_envs,
             f"the task has {spec.num_envs} environments and the configuration "
             f"{config.environment.num_envs}: set num-envs to the task's.",
         )
         normaliser = self.task.normaliser if isinstance(self.task, NormalisedTask) else None
         self.agent = Agent(config, spec, self.device, normaliser)
         self.strategy, self.network = self.agent.strategy, self.agent.network
+        self.strategy.join(world)
+        require_splittable(config, self.task, self.strategy, world)
         self.distribution = self.agent.distribution
         self.iterations = config.rollouts - self.strategy.warmup_rollouts
         """Iterations of the whole run: what the warm-up leaves of its rollouts."""
@@ -76,7 +87,7 @@ class Trainer:
             "warmup-rollouts.",
         )
         compile = should_compile(config)
-        self.learner = make_learner(self.agent, compile)
+        self.learner = make_learner(self.agent, compile, world)
         self.rollout = Rollout(
             config.learner.rollout_steps,
             spec,
@@ -96,7 +107,7 @@ class Trainer:
         elif compile and not spec.is_image:
             self._choose = compiled(self._choose_action)
             self.task.compile(compiled)
-        self.episodes = EpisodeTracker(spec.num_envs)
+        self.episodes = EpisodeTracker(config.environment.num_envs)
         self.iteration = 0
         self.stop_reason: str | None = None
         """Why the run is to end before it has made all its steps."""
@@ -119,6 +130,7 @@ class Trainer:
 
     def start(self) -> None:
         """Begin a new run: let the strategy warm up, then start every environment afresh."""
+        self.world.tell("start", b"" if self.world.alone else state_bytes(self.agent.state_dict()))
         self.strategy.start(self.network)
         seed = derive_seed(self.config.seed, "task")
         if self.strategy.warmup_rollouts:
@@ -129,39 +141,51 @@ class Trainer:
         source = generator(self.config.seed, "warm-up")
         observation = self.asked.reset(seed)
         spec = self.task.spec
+        everywhere = self.config.environment.num_envs
         steps = self.config.learner.rollout_steps
         for rollout in range(self.strategy.warmup_rollouts):
             seen: list[Transitions] = []
             self.task.draw(steps)
             for index in range(steps):
-                action = random_actions(spec.action_space, spec.num_envs, source).to(self.device)
+                actions = random_actions(spec.action_space, everywhere, source)
+                action = self.world.part(actions).to(self.device)
                 step = self.asked.step(action)
-                made = (rollout * steps + index + 1) * spec.num_envs
+                made = (rollout * steps + index + 1) * everywhere
                 taken = {"observation": observation, "action": action}
                 check_step(self.config.task, step, made, "the warm-up", taken)
                 seen.append(_real_transitions(observation, action, step))
                 observation = step.observation
                 # A whole rollout of images would not fit the memory as numbers.
                 numbers = sum(part.next_observation.numel() for part in seen)
+                numbers = self.world.total(numbers)
                 if index == steps - 1 or numbers > WARM_UP_NUMBERS:
                     self.strategy.warm_up(rollout, joined(seen))
                     seen = []
 
     def iterate(self) -> tuple[dict[str, Any], list[Episode]]:
         """One rollout and one update; returns the iteration's metrics and finished episodes."""
+        self.world.tell("iterate")
         self.learner.set_progress(self.iteration / self.iterations)
         self.collect()
         metrics = self._learn() if self.strategy.learns else {}
-        check_iteration(self.config.task, self.rollout, self.learner, metrics, self.step)
+        check_iteration(
+            self.config.task, self.rollout, self.learner, metrics, self.step, self.world
+        )
         self.iteration += 1
-        rollout = self.rollout
-        finished = self.episodes.take(rollout.score, rollout.episode_over, rollout.real)
+        finished = self._finished_episodes()
         recent = self.episodes.recent
         summary: dict[str, Any] = {"iteration": self.iteration, "step": self.step}
         summary["episodes"] = len(finished)
         if recent:
             summary["score"] = sum(recent) / len(recent)
         return summary | metrics | self.task.measures(), finished
+
+    def _finished_episodes(self) -> list[Episode]:
+        """Those of all ranks, in order of time."""
+        rollout = self.rollout
+        _, real = rollout.real_among(self.world)
+        score = self.world.gather(rollout.score, 1)
+        return self.episodes.take(score, self.world.gather(rollout.episode_over, 1), real)
 
     def _learn(self) -> dict[str, float]:
         """One update on the rollout; returns what it and the strategy measured."""
@@ -172,6 +196,7 @@ class Trainer:
             self.strategy,
             self._observation,
             self.strategy.latent(),
+            self.world,
         )
         return metrics
 
@@ -181,7 +206,9 @@ class Trainer:
         task, strategy, rollout = self.task, self.strategy, self.rollout
         steps = self.config.learner.rollout_steps
         self.asked.made = self.step
-        noise = self.distribution.draw_noise((steps, task.spec.num_envs), self._policy_generator)
+        everywhere = self.config.environment.num_envs
+        noise = self.distribution.draw_noise((steps, everywhere), self._policy_generator)
+        noise = self.world.part(noise, 1)
         strategy.begin_rollout(self.network)
         rollout.begin()
         first = 0
@@ -240,7 +267,29 @@ class Trainer:
         return output, values, self.distribution.sample(output, noise)
 
     def state_dict(self) -> State:
-        """Everything needed to go on bit for bit."""
+        """Everything needed to go on bit for bit, on this number of devices or on another."""
+        self.world.tell("state_dict")
+        require_same_parameters(self.learner.parameters, self.world)
+        return merged(self._own_state(), self.split_branches(), self.world)
+
+    def split_branches(self) -> Branches:
+        """Where a state has an entry for each environment, and where a count over all of them."""
+        per_environment = ["observation", "learner/scaler/carry"]
+        per_environment += [f"strategy/{name}" for name in self.strategy.per_environment]
+        per_environment += [f"task/{name}" for name in self.task.per_environment]
+        return Branches(per_environment, [f"task/{name}" for name in self.task.summed])
+
+    def measures(self) -> dict[str, float]:
+        """The suite's own numbers about everything visited so far."""
+        self.world.tell("measures")
+        return self.task.measures()
+
+    def artefacts(self) -> dict[str, Tensor]:
+        """The suite's own tensors that belong in the run directory."""
+        self.world.tell("artefacts")
+        return self.task.artefacts()
+
+    def _own_state(self) -> State:
         return {
             "iteration": self.iteration,
             "observation": self._observation,
@@ -264,6 +313,9 @@ class Trainer:
 
     def load_state_dict(self, state: State) -> None:
         """Go on from a state of `state_dict`."""
+        self.world.tell("load_state_dict", b"" if self.world.alone else state_bytes(state))
+        with fitting_checkpoint():
+            state = part_of(state, self.split_branches(), self.world)
         self.agent.load_state_dict(state)
         with fitting_checkpoint():
             require_form(self._form(), state)

@@ -53,7 +53,7 @@ class Asked(Task):
         return observation
 
     def step(self, action: Tensor) -> Step:
-        after = self.made + self.spec.num_envs
+        after = self.made + self._task.world.all_of(self.spec.num_envs)
         self.question = Question("step", time.monotonic(), after)
         try:
             step = self._task.step(action)
@@ -104,8 +104,13 @@ class Asked(Task):
 
     def who(self) -> str:
         """Whose turn it is, in words: an environment by its number, if the task knows it."""
-        env = self._task.busy()
+        env = self._busy()
         return f"{'an environment' if env is None else f'environment {env}'} of {self._name}"
+
+    def _busy(self) -> int | None:
+        """Its number among all that the run has, on all devices."""
+        env = self._task.busy()
+        return None if env is None else self._task.world.first_env + env
 
     def _failure(self, error: Exception, step: int) -> Exception:
         if isinstance(error, UsageError | CompilerError):
@@ -116,7 +121,7 @@ class Asked(Task):
             {
                 "what": did,
                 "step": step,
-                "environment": self._task.busy(),
+                "environment": self._busy(),
                 "exception": type(error).__name__,
             },
         )

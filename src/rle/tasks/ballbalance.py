@@ -165,6 +165,8 @@ class BallBalance(Task):
     """N BallBalance worlds, stepped in parallel threads."""
 
     steps_per_second = 50
+    splits = True
+    per_environment = ("physics", "clock")
 
     def __init__(
         self,
@@ -191,10 +193,14 @@ class BallBalance(Task):
         return self._tensor(self._world.observe(self._states))
 
     def _begin(self, which: Bools) -> None:
+        everywhere = self.world.gather(torch.from_numpy(which))
         uniform = torch.rand(
-            int(which.sum()), START_NUMBERS, generator=self._generator, dtype=torch.float64
+            int(everywhere.sum()), START_NUMBERS, generator=self._generator, dtype=torch.float64
         )
-        self._states[which] = self._world.start(uniform.numpy())
+        # They are for those that begin, in the order of their numbers: first on the ranks before.
+        before = int(everywhere[: self.world.first_env].sum())
+        own = uniform[before : before + int(which.sum())]
+        self._states[which] = self._world.start(own.numpy())
         self._clock[which] = 0
 
     def step(self, action: Tensor) -> Step:
@@ -205,7 +211,7 @@ class BallBalance(Task):
         truncated = (self._clock >= self.time_limit) & ~terminated
         next_observation = observation = self._world.observe(self._states)
         ended = terminated | truncated
-        if ended.any():
+        if ended.any() or not self.world.alone:
             self._begin(ended)
             observation = self._world.observe(self._states)
         return Step(

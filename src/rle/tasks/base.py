@@ -18,6 +18,7 @@ from torch import Tensor
 
 from rle.errors import UsageError
 from rle.tasks.images import ImageView
+from rle.world import ALONE, World
 
 State = dict[str, Any]
 """A tree of tensors, numbers, strings, lists and dictionaries: what a checkpoint can hold."""
@@ -180,6 +181,19 @@ class Task(ABC):
 
     steps_per_second: float = 15.0
     """How fast the world goes by when it is filmed."""
+    splits: bool = False
+    """Whether a run may split its environments over devices: what happens in one must not depend on
+    which others are here, but for what the task asks `world` about."""
+    per_environment: tuple[str, ...] = ()
+    """The branches of `state_dict` that have an entry for each environment, and nothing else."""
+    summed: tuple[str, ...] = ()
+    """Those that count what happened in all environments."""
+    world: World = ALONE
+    """Which of the run's environments these are."""
+
+    def join(self, world: World) -> None:
+        """Be the part of the run that `world` says, from the next `reset` or `load_state_dict` on."""
+        self.world = world
 
     def compile(self, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         """Pass what arithmetic on tensors the task does besides its engine through `compiled`."""

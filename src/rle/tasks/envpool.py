@@ -114,9 +114,12 @@ class EnvPoolTask(Task):
     Observations are bytes `[N, C, H, W]` where the environment shows images, and else float32 vectors
     `[N, size]`, the parts of a dictionary (all of them, or those `observed`) in the order of its keys.
 
-    EnvPool takes its seed when it is built, so every `reset` builds it anew. It resets an environment
-    on the call after an episode's end, ignoring that call's action: those entries are not `real`.
+    Environment i takes the seed s + i, on whichever device it is. EnvPool takes s when it is built, so
+    every `reset` builds it anew. It resets an environment on the call after an episode's end, ignoring
+    that call's action: those entries are not `real`.
     """
+
+    splits = True
 
     def __init__(
         self,
@@ -180,9 +183,10 @@ class EnvPoolTask(Task):
 
     def _build(self, seed: int) -> Tensor:
         self.close()
+        first = seed % SEED_RANGE + self.world.first_env
         with _missing_libraries(self._env_id):
             self._pool = self._envpool.make(
-                self._env_id, env_type="gymnasium", seed=seed % SEED_RANGE, **self._options
+                self._env_id, env_type="gymnasium", seed=first, **self._options
             )
         self._no_transition = np.zeros_like(self._no_transition)
         self._lengths = np.zeros_like(self._lengths)

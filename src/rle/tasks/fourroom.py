@@ -89,6 +89,9 @@ class FourRoom(Task):
 
     traceable = True
     steps_per_second = 30
+    splits = True
+    per_environment = ("position", "clock")
+    summed = ("visits",)
 
     def __init__(
         self,
@@ -137,8 +140,9 @@ class FourRoom(Task):
     def draw(self, steps: int) -> None:
         self._time = 0
         if self._television is not None:
-            noise = torch.rand(steps, self.spec.num_envs, 2, generator=self._generator)
-            self._noise = (2 * noise - 1).to(self._device)
+            everywhere = self.world.all_of(self.spec.num_envs)
+            noise = torch.rand(steps, everywhere, 2, generator=self._generator)
+            self._noise = (2 * self.world.part(noise, 1) - 1).to(self._device)
 
     def step(self, action: Tensor) -> Step:
         # No branch depends on data: the loop around this may be compiled as a whole.
@@ -166,8 +170,8 @@ class FourRoom(Task):
         return Step(reward, terminated, truncated, next_observation, observation)
 
     def visits(self) -> Tensor:
-        """int64 `[51 * 51]`: how often each cell was entered since `reset`."""
-        return self._visits[::NUM_ACTIONS].cpu()
+        """int64 `[51 * 51]`: how often each cell was entered since `reset`, on all devices."""
+        return self.world.sum(self._visits[::NUM_ACTIONS]).cpu()
 
     def measures(self) -> dict[str, float]:
         """Share of free cells visited, and entropy of the visits in nats (at most ln 2504)."""

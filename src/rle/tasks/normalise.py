@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rle.core.running_mean_std import RunningMeanStd
 from rle.tasks.base import Picture, State, Step, Task, check_shape
+from rle.world import World
 
 EPSILON = 1e-8
 
@@ -36,9 +37,18 @@ class ObservationNormaliser:
 
     def learn(self, observation: Tensor, real: Tensor | None) -> None:
         """Take in the `real` ones of observations `[N, ...]`."""
+        self.moments.update(self._usable(observation), real)
+
+    def seen(self, observation: Tensor, real: Tensor | None) -> RunningMeanStd:
+        """The same, but apart from what was learned before, for `merge`."""
+        seen = RunningMeanStd(tuple(self.moments.mean.shape), self.moments.mean.device)
+        seen.update(self._usable(observation), real)
+        return seen
+
+    def _usable(self, observation: Tensor) -> Tensor:
         # In the place of what is not finite, what changes the mean least.
         mean = self.moments.mean.to(observation.dtype)
-        self.moments.update(torch.where(observation.isfinite(), observation, mean), real)
+        return torch.where(observation.isfinite(), observation, mean)
 
     def show(self, observation: Tensor) -> Tensor:
         """Observations `[N, ...]` as the networks see them."""
@@ -64,11 +74,18 @@ class NormalisedTask(Task):
         self.shown = task
         """The task whose observations are normalised."""
         self.as_is = task.as_is
+        self.splits = task.splits
+        self.per_environment = tuple(f"task/{name}" for name in task.per_environment)
+        self.summed = tuple(f"task/{name}" for name in task.summed)
         self._shape = (task.spec.num_envs, *task.spec.observation_shape)
         self.normaliser = ObservationNormaliser(
             task.spec.observation_shape, clip, device, task.as_is
         )
         self._take_in: Callable[..., tuple[Tensor, Tensor]] = self._learn_and_show
+
+    def join(self, world: World) -> None:
+        super().join(world)
+        self.shown.join(world)
 
     def reset(self, seed: int) -> Tensor:
         observation = self.shown.reset(seed)
@@ -93,12 +110,19 @@ class NormalisedTask(Task):
         self, next_observation: Tensor, observation: Tensor | None, real: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Both as they are shown, after the real ones of the first have counted."""
-        self.normaliser.learn(next_observation, real)
+        if self.world.alone:
+            self.normaliser.learn(next_observation, real)
+        else:
+            # All ranks show by what all have seen, at every step, as one would.
+            seen = self.normaliser.seen(next_observation, real)
+            self.normaliser.moments.merge(self.world.pool(seen))
         shown = self.normaliser.show(next_observation)
         return shown, shown if observation is None else self.normaliser.show(observation)
 
     def compile(self, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        self._take_in = compiled(self._learn_and_show)
+        # What ranks tell each other cannot be compiled.
+        if self.world.alone:
+            self._take_in = compiled(self._learn_and_show)
 
     def measures(self) -> dict[str, float]:
         return self.shown.measures()

@@ -58,6 +58,8 @@ def task_made_by(
 class GymTask(VectorTask):
     """N copies of a Gymnasium environment, stepped in this process one after the other."""
 
+    splits = True
+    per_environment = ("environments", "no_transition", "frames")
     _vector: SyncVectorEnv[Any, Any]
 
     def __init__(

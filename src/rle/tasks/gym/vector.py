@@ -78,7 +78,9 @@ class VectorTask(Task):
 
     def _begin(self, seed: int) -> Tensor:
         self._no_transition = np.zeros_like(self._no_transition)
-        observation, _ = self._vector.reset(seed=seed % SEED_RANGE)
+        # As a vector of all environments would have it: the i-th gets the i-th seed from there.
+        first = seed % SEED_RANGE + self.world.first_env
+        observation, _ = self._vector.reset(seed=first)
         return self._showing.begin(observation).to(self._device)
 
     def step(self, action: Tensor) -> Step:

@@ -1,0 +1,1 @@
+"""A run on several devices: who has what of it, and the processes that make it."""
