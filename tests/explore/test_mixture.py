@@ -238,7 +238,7 @@ def test_parts_are_trained_side_by_side_each_on_its_own_rows(micro_batch: int | 
         )  # fmt: skip
         batch, _ = learner.prepare(trainer.rollout, strategy)
         index = torch.arange(64)
-        seen = learner._for_auxiliaries(batch, index, trainer.rollout)
+        seen = learner._for_auxiliaries(index, len(index), trainer.rollout)
         assert [len(part) for part in seen] == [sizes[n] for n in which]
         gradients[which] = learner._gradient(batch, index, seen)[0][-3 * len(which) :]
     assert float(gradients[0, 1].abs().min()) > 0

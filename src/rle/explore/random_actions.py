@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from rle.config import RunConfig
+from rle.core.transfer import moved
 from rle.explore.base import Strategy
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import ActionSpace, State, TaskSpec, random_actions
@@ -28,7 +29,7 @@ class RandomActions(Strategy):
 
     def draw(self, steps: int) -> None:
         flat = random_actions(self._action_space, steps * self._num_envs, self._generator)
-        self._drawn = flat.unflatten(0, (steps, self._num_envs)).to(self._device)
+        self._drawn = moved(flat.unflatten(0, (steps, self._num_envs)), self._device)
         self._time = 0
 
     def action(self, chosen: Tensor) -> Tensor:

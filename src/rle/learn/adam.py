@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from rle.core.transfer import moved
 from rle.learn.compilation import compiled
 from rle.nets.flat import flatten_parameters
 from rle.tasks.base import State
@@ -74,9 +75,15 @@ class Adam:
                 self.learning_rate / (1 - BETAS[0] ** self._count),
                 1 / math.sqrt(1 - BETAS[1] ** self._count),
             ]
-        ).to(self.flat.device)
+        )
         result: Tensor = self._apply(
-            self.flat, gradient, self._first, self._second, rates, self._epsilon, self._max_norm
+            self.flat,
+            gradient,
+            self._first,
+            self._second,
+            moved(rates, self.flat.device),
+            self._epsilon,
+            self._max_norm,
         )
         return result
 

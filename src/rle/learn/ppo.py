@@ -12,6 +12,7 @@ from rle.checks import require
 from rle.config import PPOConfig
 from rle.core.returns import advantages
 from rle.core.scaling import RewardScaler
+from rle.core.transfer import moved
 from rle.explore.base import Strategy, Stream
 from rle.explore.transitions import Transitions
 from rle.learn.adam import Adam
@@ -92,9 +93,11 @@ class PPO(Learner):
         )
         self.streams = (self.task_stream, *strategy.streams)
         """The task's, then the strategy's."""
-        self._separate = [index for index, stream in enumerate(self.streams) if stream.separate]
+        separate = [index for index, stream in enumerate(self.streams) if stream.separate]
         self._joined = [index for index, stream in enumerate(self.streams) if not stream.separate]
-        heads = [self.streams[index] for index in self._separate]
+        heads = [self.streams[index] for index in separate]
+        # A list would be copied to the device whenever it is used.
+        self._separate = torch.tensor(separate, device=device)
         self._weights = LossWeights(
             config.clip,
             config.entropy_coefficient,
@@ -263,10 +266,14 @@ class PPO(Learner):
         config = self.config
         size = len(batch.advantage)
         totals: list[Tensor] = []
+        # On the host, which has to know how many are real, and waits for that once.
+        mask = batch.mask.cpu() if self._auxiliaries and batch.mask is not None else None
         for _ in range(config.epochs):
-            order = torch.randperm(size, generator=self._generator).to(batch.advantage.device)
-            for index in order.view(config.minibatches, -1).unbind(0):
-                for_auxiliaries = self._for_auxiliaries(batch, index, rollout)
+            order = torch.randperm(size, generator=self._generator).view(config.minibatches, -1)
+            drawn = moved(order, batch.advantage.device)
+            for own, index in zip(order.unbind(0), drawn.unbind(0), strict=True):
+                kept = index if mask is None else moved(own[mask[own]], index.device)
+                for_auxiliaries = self._for_auxiliaries(kept, len(index), rollout)
                 gradient, statistics = self._gradient(batch, index, for_auxiliaries)
                 norm = self.optimiser.step(gradient)
                 totals.append(torch.cat([statistics, norm[None]]))
@@ -278,15 +285,12 @@ class PPO(Learner):
         return dict(zip(names, means, strict=True))
 
     def _for_auxiliaries(
-        self, batch: Batch, index: Tensor, rollout: Rollout
+        self, real: Tensor, size: int, rollout: Rollout
     ) -> tuple[Transitions, ...]:
-        """What each auxiliary module is trained on with the minibatch `index`."""
-        if not self._auxiliaries:
-            return ()
-        real = index if batch.mask is None else index[batch.mask[index]]
+        """What each auxiliary module is trained on with a minibatch of `size`, `real` of it."""
         result = []
         for strategy, first, last in self._auxiliaries:
-            transitions = rollout.transitions(strategy.auxiliary_rows(real, len(index)))
+            transitions = rollout.transitions(strategy.auxiliary_rows(real, size))
             # Now, and not in the gradient's computation: that may be compiled.
             own = transitions.columns(first, last).gathered(strategy.auxiliary_fields)
             result.append(own)
@@ -316,13 +320,16 @@ class PPO(Learner):
         mask = None if batch.mask is None else batch.mask[index]
         if self._weights.normalise_advantages:
             advantage = normalised(advantage, mask)
-        total = float(len(index) if mask is None else mask.sum().clamp(min=1))
+        total = None if mask is None else mask.sum().clamp(min=1).double()
         gradient, statistics = torch.zeros_like(self.optimiser.flat), torch.zeros(())
         of_network, *of_auxiliaries = gradient.split(
             [sum(parameter.numel() for parameter in part) for part in self._parts]
         )
         for part in self._pieces(torch.arange(len(index), device=index.device)):
-            share = (len(part) if mask is None else float(mask[part].sum())) / total
+            share: float | Tensor = len(part) / len(index)
+            if mask is not None and total is not None:
+                # Divided in double precision, as numbers of the host would be, but without waiting.
+                share = (mask[part].sum().double() / total).float()
             piece = batch.select(index[part])._replace(advantage=advantage[part])
             with torch.enable_grad():
                 loss, of_piece = self._loss(piece, weights)
@@ -359,29 +366,40 @@ class PPO(Learner):
         """Diagnostics of the streams: bonus size, value fit, share of the advantage."""
         returns, values = batch.returns, batch.values
         if batch.mask is not None:
+            (real,) = batch.mask.nonzero(as_tuple=True)
             reward, per_stream, returns, values = (
-                part[batch.mask] for part in (reward, per_stream, returns, values)
+                part[real] for part in (reward, per_stream, returns, values)
             )
         if len(reward) == 0:
             # A short rollout may have done nothing but reset its environments.
             return {}
         several = len(reward) > 1
-        result = {}
+        found: dict[str, Tensor] = {}
         for index, stream in enumerate(self.streams[1:], start=1):
             bonus = reward[:, index]
-            result[f"bonus_{stream.name}_mean"] = float(bonus.mean())
+            found[f"bonus_{stream.name}_mean"] = bonus.mean()
             if several:
-                result[f"bonus_{stream.name}_std"] = float(bonus.std())
-            result[f"bonus_{stream.name}_min"] = float(bonus.min())
-            result[f"bonus_{stream.name}_max"] = float(bonus.max())
+                found[f"bonus_{stream.name}_std"] = bonus.std()
+            found[f"bonus_{stream.name}_min"] = bonus.min()
+            found[f"bonus_{stream.name}_max"] = bonus.max()
         sizes = (per_stream * self._coefficients).abs().mean(0)
         residual = (returns - values).var(0) if several else torch.zeros_like(sizes)
         variance = returns.var(0) if several else torch.zeros_like(sizes)
+        share = torch.where(sizes.sum() > 0, sizes / sizes.sum(), 0.0)
+        unexplained = residual / variance
         for head, name in enumerate(self._head_names):
-            share = float(sizes[head] / sizes.sum()) if float(sizes.sum()) > 0 else 0.0
-            result[f"advantage_share_{name}"] = share
-            if float(variance[head]) > 0:
-                result[f"explained_variance_{name}"] = 1 - float(residual[head] / variance[head])
+            found[f"advantage_share_{name}"] = share[head]
+            found[f"explained_variance_{name}"] = unexplained[head]
+        # All at once: the host waits for each number it asks for.
+        numbers = torch.cat([torch.stack(list(found.values())), variance]).tolist()
+        result = dict(zip(found, numbers, strict=False))
+        for name, spread in zip(self._head_names, numbers[len(found) :], strict=True):
+            key = f"explained_variance_{name}"
+            left = result[key]
+            if spread > 0:
+                result[key] = 1 - left
+            else:
+                del result[key]
         return result
 
     def set_progress(self, fraction: float) -> None:

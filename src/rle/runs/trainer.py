@@ -12,6 +12,7 @@ from rle.agents.agent import Agent, fitting_checkpoint
 from rle.agents.device import resolve_device
 from rle.checks import require
 from rle.config import RunConfig
+from rle.core.transfer import moved
 from rle.explore.transitions import Transitions, joined
 from rle.learn.build import make_learner
 from rle.learn.compilation import compiled, should_compile
@@ -185,7 +186,7 @@ class Trainer:
         strategy.begin_rollout(self.network)
         rollout.begin()
         first = 0
-        for block_noise in noise.to(self.device).split(self._block):
+        for block_noise in moved(noise, self.device).split(self._block):
             task.draw(len(block_noise))
             strategy.draw(len(block_noise))
             self._observation, rows = self._advance(self._observation, block_noise)

@@ -12,6 +12,7 @@ import math
 import torch
 from torch import Tensor
 
+from rle.core.transfer import moved
 from rle.errors import UsageError
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import Discrete, Picture, State, Step, Task, TaskSpec
@@ -138,7 +139,7 @@ class FourRoom(Task):
         self._time = 0
         if self._television is not None:
             noise = torch.rand(steps, self.spec.num_envs, 2, generator=self._generator)
-            self._noise = (2 * noise - 1).to(self._device)
+            self._noise = moved(2 * noise - 1, self._device)
 
     def step(self, action: Tensor) -> Step:
         # No branch depends on data: the loop around this may be compiled as a whole.
