@@ -13,7 +13,7 @@ STEPS = 8
 TINY: dict[str, Any] = {
     "num_envs": 4,
     "rollout_steps": STEPS,
-    "total_steps": 4 * STEPS * 6,
+    "total_steps": 4 * STEPS * 4,
     "checkpoint_every": 4 * STEPS * 2,
     "compile": "off",
 }
@@ -61,6 +61,4 @@ def tiny(case: str, device: str = "cpu") -> RunConfig:
         if part == "rnd":
             own = {"rnd.warmup_rollouts": 1} | own
     learning = {} if explore == "random" else LEARNING
-    return replace(
-        preset_config(task, explore, preset), TINY | learning | own | {"device": device}
-    )
+    return replace(preset_config(task, explore, preset), TINY | learning | own | {"device": device})

@@ -1,9 +1,9 @@
 """A device that is not there: real numbers on the CPU, which PyTorch believes to be elsewhere.
 
-A GPU refuses operations on tensors of which some are on the CPU, and waits whenever the host wants to know
-a number. Neither shows on a machine without one. Here every operation goes through a dispatch mode that
-knows where each tensor is said to be: it raises what CUDA would refuse, and notes where CUDA would wait.
-The arithmetic is the CPU's, so that a run comes out as it does there.
+A GPU refuses operations on tensors of which some are on the CPU, and the host waits for it whenever it
+wants to know a number. Neither shows on a machine without one. Here every operation goes through a
+dispatch mode that knows where each tensor is said to be: it raises what CUDA would refuse, and notes
+where the host would wait. The arithmetic is the CPU's, so that a run comes out as it does there.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class Pretended(torch.Tensor):
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        assert isinstance(value, Pretended) and value.shape == self.shape
+        assert isinstance(value, Pretended)
+        assert value.shape == self.shape
         self.held = value.held
 
 

@@ -1,5 +1,6 @@
 """Everything a run does, on a device that refuses to work with tensors of the CPU."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 from rle.checkup.check import check
 from rle.report.measure.play import watch
+from rle.runs.checkpoints import Checkpoints
 from rle.runs.evaluate import evaluate, trajectories
 from rle.runs.film import film
 from rle.runs.loading import load
@@ -45,14 +47,17 @@ def test_a_run_is_saved_resumed_evaluated_filmed_and_begun_with(case: str, tmp_p
     with pretending():
         config = replace(tiny(case, DEVICE), {"time_limit": 6})
         run = train_config(config, tmp_path / "run", quiet=True)
-        last = run.checkpoints()[-1]
-        finished = run.load_checkpoint(last)["learner"]["network"]
-        assert len(evaluate(run.path, 2).scores) == 2
-        assert len(evaluate(run.path, 2, greedy=True).scores) == 2
+        step = Checkpoints(run.path).latest()
+        finished = run.load_checkpoint(step)["learner"]["network"]
+        for greedy in (False, True):
+            assert len(evaluate(run.path, 2, greedy=greedy).scores) == 2
         interrupt_after(run.path, 1)
-        if CASES[case][0].startswith("fourroom"):
-            again = resume(run.path, quiet=True).load_checkpoint(last)["learner"]["network"]
-            assert all(torch.equal(again[name], finished[name]) for name in finished)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # EnvPool goes on with new episodes
+            resume(run.path, quiet=True)
+        again = run.load_checkpoint(step)["learner"]["network"]
+        same = all(torch.equal(again[name], finished[name]) for name in finished)
+        assert same or case == "Atari"
         begun = train_config(config, tmp_path / "begun", quiet=True, init_from=run.path)
         assert begun.finished() is not None
         pytest.importorskip("av")

@@ -126,7 +126,7 @@ def test_compiled_update_agrees_with_the_plain_one() -> None:
     batch, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
     index = torch.arange(32)
     plain, _ = trainer.learner._gradients(batch, index, ())
-    fast, _ = compiled(trainer.learner._gradients)(batch, index, ())
+    fast, _ = compiled(trainer.learner._gradients, trainer.device)(batch, index, ())
     torch.testing.assert_close(plain, fast, atol=1e-6, rtol=1e-4)
 
 

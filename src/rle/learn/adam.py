@@ -64,7 +64,9 @@ class Adam:
         self._count = 0
         self._epsilon = epsilon
         self._max_norm = max_norm
-        self._apply = compiled(clipped_adam_step) if compile else clipped_adam_step
+        self._apply = (
+            compiled(clipped_adam_step, self.flat.device) if compile else clipped_adam_step
+        )
 
     def step(self, gradient: Tensor) -> Tensor:
         """Apply the gradient `[P]`; returns its norm."""

@@ -133,8 +133,8 @@ class PPO(Learner):
         self._gradient: Callable[..., Any] = self._gradients if whole else self._gradients_in_parts
         self._evaluation: Callable[..., Any] = self._evaluate
         if compile:
-            self._gradient = compiled(self._gradients) if whole else self._gradient
-            self._evaluation = compiled(self._evaluate)
+            self._gradient = compiled(self._gradients, device) if whole else self._gradient
+            self._evaluation = compiled(self._evaluate, device)
 
     @property
     def learning_rate(self) -> float:

@@ -12,7 +12,6 @@ from rle.explore.transitions import Transitions
 from rle.nets.distributions import ActionDistribution
 from rle.tasks.base import TaskSpec
 
-
 LOOKED_FOR_LATER = 2**25
 """How many numbers of observations may wait until it is known which of them ended an episode."""
 

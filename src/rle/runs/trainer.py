@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -93,10 +94,10 @@ class Trainer:
         self._choose: Callable[..., tuple[Tensor, Tensor | None, Tensor]] = self._choose_action
         if compile and self.task.traceable:
             self._step = self.task.step
-            self._advance = compiled(self._act)
+            self._advance = compiled(self._act, self.device)
         elif compile and not spec.is_image:
-            self._choose = compiled(self._choose_action)
-            self.task.compile(compiled)
+            self._choose = compiled(self._choose_action, self.device)
+            self.task.compile(partial(compiled, device=self.device))
         self.episodes = EpisodeTracker(spec.num_envs)
         self.iteration = 0
         self.stop_reason: str | None = None
