@@ -8,8 +8,8 @@ from rle.config import RunConfig
 from rle.presets import preset_config
 from rle.settings import replace
 
-STEPS = 8
-"""Of a rollout."""
+STEPS = 12
+"""Of a rollout: more than are stored at once."""
 TINY: dict[str, Any] = {
     "num_envs": 4,
     "rollout_steps": STEPS,
