@@ -238,9 +238,9 @@ def test_parts_are_trained_side_by_side_each_on_its_own_rows(micro_batch: int | 
         )  # fmt: skip
         batch, everyone, _ = learner.prepare(trainer.rollout, strategy)
         index = torch.arange(64)
-        rows = learner._gradients._rows_of_auxiliaries(everyone, index)
+        rows = learner._gradients._rows_of_auxiliaries(index, len(index))
         assert [len(part) for part in rows] == [sizes[n] for n in which]
-        gradient, _ = learner._gradients(batch, everyone, index, trainer.rollout)
+        gradient, _ = learner._gradients(batch, everyone, index, index, trainer.rollout)
         gradients[which] = gradient[-3 * len(which) :]
     assert float(gradients[0, 1].abs().min()) > 0
     alone = torch.cat([gradients[(0,)], gradients[(1,)]])

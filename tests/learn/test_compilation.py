@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+import torch
 
 from rle.errors import UsageError
 from rle.learn import compilation
@@ -41,3 +42,18 @@ def test_no_compiler_is_seen_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("CXX", raising=False)
     assert not compilation.compiler_available()
+
+
+def test_each_kind_of_device_is_compiled_for_in_its_own_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """CUDA graphs would write over what a run goes on from; around them, C++ needs CUDA's headers."""
+    asked = []
+    monkeypatch.setattr(torch, "compile", lambda function, **how: asked.append(how))
+    for device in ("cpu", "cuda"):
+        compilation.compiled(abs, torch.device(device))
+    assert [how["options"] for how in asked] == [
+        {"cpp_wrapper": True},
+        {"triton.cudagraphs": False},
+    ]
+    assert all(how["fullgraph"] and how["dynamic"] is False for how in asked)

@@ -91,7 +91,7 @@ def test_other_errors_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch, "compile", raising)
     with pytest.raises(ZeroDivisionError):
-        compilation.compiled(abs)(1)
+        compilation.compiled(abs, torch.device("cpu"))(1)
     monkeypatch.setattr(torch, "compile", failing)
     with pytest.raises(CompilerError, match=r"^CppCompileError: C\+\+ compile error"):
-        compilation.compiled(abs)(1)
+        compilation.compiled(abs, torch.device("cpu"))(1)

@@ -26,9 +26,9 @@ def test_every_epoch_uses_every_transition_once() -> None:
     seen = []
     gradients = trainer.learner._gradients
 
-    def spy(batch, everyone, index, rollout):
+    def spy(batch, everyone, index, real, rollout):
         seen.append(index.clone())
-        return gradients(batch, everyone, index, rollout)
+        return gradients(batch, everyone, index, real, rollout)
 
     trainer.learner._gradients = spy
     trainer.learner.update(batch, only(batch), trainer.rollout, trainer.strategy)
@@ -145,8 +145,8 @@ def test_micro_batches_leave_the_minibatch_as_it_is(explore: str, masked: bool) 
         index = torch.arange(0, 64, 2)
         gradients = trainer.learner._gradients
         rows = [torch.arange(20) for _ in trainer.strategy.trained()]
-        gradients._rows_of_auxiliaries = lambda everyone, index, rows=rows: rows
-        results.append((*gradients(batch, only(batch), index, trainer.rollout), metrics))
+        gradients._rows_of_auxiliaries = lambda real, size, rows=rows: rows
+        results.append((*gradients(batch, only(batch), index, index, trainer.rollout), metrics))
     (gradient, statistics, metrics), (in_parts, other_statistics, other_metrics) = results
     torch.testing.assert_close(gradient, in_parts, rtol=1e-4, atol=1e-7)
     torch.testing.assert_close(statistics, other_statistics, rtol=1e-4, atol=1e-6)

@@ -73,10 +73,10 @@ def test_gradient_is_that_of_the_loss_written_out(explore: str, micro_batch: int
     loss, value_losses = written_out(
         trainer, batch, index, (0.7,) if explore == "none" else (0.7, 0.3)
     )
-    gradients = trainer.learner._gradients
+    gradients, rows = trainer.learner._gradients, torch.tensor(index)
     if explore == "rnd":
         where = batch.observation[:11]
-        gradients._rows_of_auxiliaries = lambda everyone, index: [torch.arange(11)]
+        gradients._rows_of_auxiliaries = lambda real, size: [torch.arange(11)]
         gradients._seen = lambda number, rows, rollout: into(where)
         strategy = trainer.strategy
         seen = ((where - strategy._mean) / (strategy._std + 1e-8)).clip(-5, 5)
@@ -87,7 +87,7 @@ def test_gradient_is_that_of_the_loss_written_out(explore: str, micro_batch: int
         *(trainer.strategy._predictor.parameters() if explore == "rnd" else ()),
     ]
     expected = torch.cat([part.flatten() for part in torch.autograd.grad(loss, parameters)])
-    gradient, statistics = gradients(batch, only(batch), torch.tensor(index), trainer.rollout)
+    gradient, statistics = gradients(batch, only(batch), rows, rows, trainer.rollout)
     torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5)
     heads = len(value_losses)
     torch.testing.assert_close(statistics[:heads], torch.stack(value_losses), rtol=1e-4, atol=1e-5)

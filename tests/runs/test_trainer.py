@@ -125,8 +125,9 @@ def test_compiled_update_agrees_with_the_plain_one() -> None:
     trainer.collect()
     batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
     index = torch.arange(32)
-    plain, _ = trainer.learner._gradients._gradient_of_whole(batch, index, ())
-    fast, _ = compiled(trainer.learner._gradients._gradient_of_whole)(batch, index, ())
+    gradients = trainer.learner._gradients
+    plain, _ = gradients._gradient_of_whole(batch, index, ())
+    fast, _ = compiled(gradients._gradient_of_whole, trainer.device)(batch, index, ())
     torch.testing.assert_close(plain, fast, atol=1e-6, rtol=1e-4)
 
 

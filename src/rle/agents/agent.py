@@ -13,6 +13,7 @@ from torch import Tensor
 
 from rle.checks import require
 from rle.config import RunConfig
+from rle.core.transfer import moved
 from rle.errors import UsageError
 from rle.explore.base import Strategy
 from rle.explore.mixture import Mixture, latent_strategy
@@ -137,7 +138,7 @@ class Agent:
         """
         while True:
             drawn = self.distribution.draw_noise((ahead, num_envs), source)
-            yield from drawn.to(self.device).unbind(0)
+            yield from moved(drawn, self.device).unbind(0)
 
     def show(self, observation: Tensor) -> Tensor:
         """What the networks see of observations `[N, ...]`."""
@@ -149,8 +150,8 @@ class Agent:
         same = step.observation is step.next_observation
         next_observation = self.show(step.next_observation)
         observation = next_observation if same else self.show(step.observation)
-        moved: Any = (None if part is None else part.to(self.device) for part in step)
-        return Step(*moved)._replace(next_observation=next_observation, observation=observation)
+        here: Any = (None if part is None else part.to(self.device) for part in step)
+        return Step(*here)._replace(next_observation=next_observation, observation=observation)
 
     @torch.no_grad()
     def bonus(

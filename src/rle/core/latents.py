@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from rle.core.distributions import LatentDistribution, sphere
+from rle.core.transfer import moved
 
 
 class LatentState(NamedTuple):
@@ -92,7 +93,7 @@ class Latents:
         """The smallest countdown; None: not looked up."""
 
     def _draw(self) -> Tensor:
-        return self._latent_distribution(self._shape, self._generator).to(self._device)
+        return moved(self._latent_distribution(self._shape, self._generator), self._device)
 
     @property
     def z(self) -> Tensor:

@@ -46,10 +46,10 @@ class NoisyNet(Strategy):
 
     def after_update(self, network: ActorCritic) -> None:
         stds = [layer.weight_std.detach().abs().mean() for layer in noisy_layers(network)]
-        self._mean_std = float(torch.stack(stds).mean())
+        self._mean_std = torch.stack(stds).mean()
 
     def metrics(self) -> dict[str, float]:
-        return {"noisy_std": self._mean_std}
+        return {"noisy_std": float(self._mean_std)}
 
     def state_dict(self) -> State:
         return {"generator": generator_state(self._generator)}

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from rle.config import RunConfig
+from rle.core.transfer import moved
 from rle.explore.base import Strategy
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import ActionSpace, State, TaskSpec, random_actions
@@ -31,7 +32,7 @@ class RandomActions(Strategy):
         everywhere = self.world.all_of(self._num_envs)
         flat = random_actions(self._action_space, steps * everywhere, self._generator)
         drawn = flat.unflatten(0, (steps, everywhere))
-        self._drawn = self.world.part(drawn, 1).to(self._device)
+        self._drawn = moved(self.world.part(drawn, 1), self._device)
         self._time = 0
 
     def action(self, chosen: Tensor) -> Tensor:

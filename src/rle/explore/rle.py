@@ -15,6 +15,7 @@ from rle.core.bonus import RandomReward
 from rle.core.features import FeatureNetwork
 from rle.core.latents import LatentState, stagger, start_latents, step_latents
 from rle.core.running_mean_std import RunningMeanStd
+from rle.core.transfer import moved
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.explore.latents import latent_distribution, load_function
@@ -114,7 +115,7 @@ class RandomLatentExploration(Strategy):
     def draw(self, steps: int) -> None:
         # One z per step and environment, whether it is needed or not: how many are drawn must not
         # depend on what the agent did, and one draw is faster than many.
-        self._fresh = self._draw(steps).to(self.device)
+        self._fresh = moved(self._draw(steps), self.device)
         self._time = 0
 
     def latent(self) -> Tensor:

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from rle.config import RNDConfig, RunConfig
 from rle.core.running_mean_std import RunningMeanStd
+from rle.core.transfer import moved
 from rle.explore.base import Strategy, Stream
 from rle.explore.transitions import Transitions
 from rle.nets.images import ImageBody, ImageHead
@@ -70,7 +71,7 @@ class RandomNetworkDistillation(Strategy):
         self._judged: tuple[Transitions, Tensor] | None = None
         """What `bonus` was asked about last, and its errors: `observe` need not predict again."""
         self._errors: list[Tensor] = []
-        self._mean_error = 0.0
+        self._mean_error = torch.zeros(())
 
     def _newest(self, observation: Tensor) -> Tensor:
         """The newest frame of an image; a vector as it is."""
@@ -102,7 +103,7 @@ class RandomNetworkDistillation(Strategy):
     def after_rollout(self) -> None:
         if self.world.total(sum(map(len, self._errors))):
             errors = self._errors or [self._mean.new_zeros(0)]
-            self._mean_error = float(self.world.mean(torch.cat(errors)))
+            self._mean_error = self.world.mean(torch.cat(errors))
         self._errors.clear()
         self._moments.merge(self.world.pool(self._seen))
         self._seen = RunningMeanStd(self._shape, self._device)
@@ -118,7 +119,7 @@ class RandomNetworkDistillation(Strategy):
         order = torch.randperm(len(index), generator=self._generator)
         # With fewer real transitions than that, some are used twice.
         order = order.repeat(-(-kept // len(order)))[:kept]
-        return index[order.to(index.device)]
+        return index[moved(order, index.device)]
 
     def auxiliary_loss(self, transitions: Transitions) -> Tensor:
         """Mean squared error of the predictor, over samples and outputs."""
@@ -130,7 +131,7 @@ class RandomNetworkDistillation(Strategy):
         return 2 * error.mean() / self.config.outputs
 
     def metrics(self) -> dict[str, float]:
-        return {"rnd_prediction_error": self._mean_error}
+        return {"rnd_prediction_error": float(self._mean_error)}
 
     def reseed(self, seed: int) -> None:
         self._generator = generator(seed, "rnd")

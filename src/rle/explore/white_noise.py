@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from rle.config import RunConfig, WhiteNoiseConfig
+from rle.core.transfer import moved
 from rle.explore.base import Strategy, Stream
 from rle.explore.transitions import Transitions
 from rle.randomness import generator, generator_state, restore_generator
@@ -32,7 +33,7 @@ class WhiteNoise(Strategy):
     def bonus(self, transitions: Transitions) -> Tensor:
         # Drawn when it is asked for: noise has no state to be a function of.
         noise = torch.randn(len(transitions), len(self.streams), generator=self._generator)
-        return noise.to(transitions.action.device)
+        return moved(noise, transitions.action.device)
 
     def reseed(self, seed: int) -> None:
         self._generator = generator(seed, "white noise")

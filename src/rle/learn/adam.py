@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from rle.core.transfer import moved
 from rle.learn.compilation import compiled
 from rle.nets.flat import flatten_parameters
 from rle.tasks.base import State
@@ -63,7 +64,9 @@ class Adam:
         self._count = 0
         self._epsilon = epsilon
         self._max_norm = max_norm
-        self._apply = compiled(clipped_adam_step) if compile else clipped_adam_step
+        self._apply = (
+            compiled(clipped_adam_step, self.flat.device) if compile else clipped_adam_step
+        )
 
     def step(self, gradient: Tensor) -> Tensor:
         """Apply the gradient `[P]`; returns its norm."""
@@ -74,9 +77,15 @@ class Adam:
                 self.learning_rate / (1 - BETAS[0] ** self._count),
                 1 / math.sqrt(1 - BETAS[1] ** self._count),
             ]
-        ).to(self.flat.device)
+        )
         result: Tensor = self._apply(
-            self.flat, gradient, self._first, self._second, rates, self._epsilon, self._max_norm
+            self.flat,
+            gradient,
+            self._first,
+            self._second,
+            moved(rates, self.flat.device),
+            self._epsilon,
+            self._max_norm,
         )
         return result
 

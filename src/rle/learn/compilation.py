@@ -58,16 +58,25 @@ def pays(config: RunConfig) -> bool:
     return updates >= WORTHWHILE_UPDATES
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` compiled whole, with its gradient computations inside.
+def options_for(device: torch.device) -> dict[str, Any]:
+    """How the compiler is to go about its work for a device."""
+    if device.type == "cpu":
+        # A C++ program around the kernels is slower to build, but our kernels are many and small: the
+        # Python between them would take about a third of the time.
+        return {"cpp_wrapper": True}
+    # A CUDA graph owns what it returns and writes over it when it runs again. What is returned here is
+    # where the next call begins (observations, z, counters), and Adam changes what it is given.
+    return {"triton.cudagraphs": False}
+
+
+def compiled(function: Callable[..., Any], device: torch.device) -> Callable[..., Any]:
+    """`function` of tensors on `device` compiled whole, with its gradient computations inside.
 
     It is compiled when it is first called, which raises `CompilerError` if that is not possible.
     """
     # Lets torch.autograd.grad be part of the graph: forward, backward and clipping become one.
     _dynamo_config().trace_autograd_ops = True
-    # A C++ program around the kernels is slower to build, but our kernels are many and small: the
-    # Python between them would take about a third of the time.
-    made = torch.compile(function, fullgraph=True, dynamic=False, options={"cpp_wrapper": True})
+    made = torch.compile(function, fullgraph=True, dynamic=False, options=options_for(device))
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:

@@ -58,11 +58,12 @@ class Gradients:
         self._whole: Callable[..., Any] = self._gradient_of_whole
         self._share: Callable[..., Any] = self._gradient_of_share
         if self._compile:
-            self._whole = compiled(self._gradient_of_whole)
-            self._share = compiled(self._gradient_of_share)
+            device = self.parameters[0].device
+            self._whole = compiled(self._gradient_of_whole, device)
+            self._share = compiled(self._gradient_of_share, device)
 
     def __call__(
-        self, batch: Batch, everyone: Everyone, index: Tensor, rollout: Rollout
+        self, batch: Batch, everyone: Everyone, index: Tensor, real: Tensor, rollout: Rollout
     ) -> tuple[Tensor, Tensor]:
         """The loss's gradient `[P]` on one minibatch of everyone's transitions, and its statistics.
 
@@ -70,10 +71,11 @@ class Gradients:
             batch: the transitions made here.
             everyone: what is known of all.
             index: which of everyone's make up the minibatch, flat t · N + n, `[b]`.
+            real: those of them that are real; only auxiliary modules ask for it.
             rollout: what happened here, for the strategy.
 
         """
-        rows = self._rows_of_auxiliaries(everyone, index)
+        rows = self._rows_of_auxiliaries(real, len(index))
         if self._in_one_go:
             seen = tuple(
                 self._seen(number, own, rollout).gathered(self._fields(number))
@@ -86,12 +88,9 @@ class Gradients:
         together = self._world.sum(torch.cat([gradient, statistics]))
         return together[: len(gradient)], together[len(gradient) :]
 
-    def _rows_of_auxiliaries(self, everyone: Everyone, index: Tensor) -> list[Tensor]:
-        """What each auxiliary module is trained on with the minibatch `index`, of everyone's."""
-        if not self._auxiliaries:
-            return []
-        real = index if everyone.mask is None else index[everyone.mask[index]]
-        return [part.strategy.auxiliary_rows(real, len(index)) for part in self._auxiliaries]
+    def _rows_of_auxiliaries(self, real: Tensor, size: int) -> list[Tensor]:
+        """What each auxiliary module is trained on with a minibatch of `size`, `real` of it."""
+        return [part.strategy.auxiliary_rows(real, size) for part in self._auxiliaries]
 
     def _seen(self, number: int, rows: Tensor, rollout: Rollout) -> Transitions:
         """The transitions `rows` of this rank's rollout as an auxiliary module's strategy sees them."""
@@ -130,7 +129,7 @@ class Gradients:
         mask = None if everyone.mask is None else everyone.mask[index]
         if self._weights.normalise_advantages:
             advantage = normalised(advantage, mask)
-        total = float(len(index) if mask is None else mask.sum().clamp(min=1))
+        total = None if mask is None else mask.sum().clamp(min=1).double()
         places, here = self._world.rows(index)
         advantage, mask = advantage[places], None if mask is None else mask[places]
         sizes = [sum(parameter.numel() for parameter in part) for part in self._parts]
@@ -141,10 +140,12 @@ class Gradients:
         for part in pieces(torch.arange(len(here), device=index.device), self._micro_batch):
             if len(part) == 0:
                 continue
-            share = (len(part) if mask is None else float(mask[part].sum())) / total
+            share = torch.full((), len(part) / len(index), device=advantage.device)
+            if mask is not None and total is not None:
+                # Divided in double precision, as numbers of the host would be, but without waiting.
+                share = (mask[part].sum().double() / total).float()
             piece = batch.select(here[part])._replace(advantage=advantage[part])
-            weight = torch.tensor(share, device=advantage.device)
-            of_piece, measured = self._share(self._padded(piece, len(index)), weight)
+            of_piece, measured = self._share(self._padded(piece, len(index)), share)
             of_network += of_piece
             statistics = statistics + share * measured
         for number, everybodys in enumerate(rows):

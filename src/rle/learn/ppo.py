@@ -12,6 +12,7 @@ from rle.checks import require
 from rle.config import PPOConfig
 from rle.core.returns import advantages
 from rle.core.scaling import RewardScaler
+from rle.core.transfer import moved
 from rle.explore.base import Strategy, Stream
 from rle.explore.transitions import Transitions
 from rle.learn.adam import Adam
@@ -73,9 +74,11 @@ class PPO(Learner):
         )
         self.streams = (self.task_stream, *strategy.streams)
         """The task's, then the strategy's."""
-        self._separate = [index for index, stream in enumerate(self.streams) if stream.separate]
+        separate = [index for index, stream in enumerate(self.streams) if stream.separate]
         self._joined = [index for index, stream in enumerate(self.streams) if not stream.separate]
-        heads = [self.streams[index] for index in self._separate]
+        heads = [self.streams[index] for index in separate]
+        # A list would be copied to the device whenever it is used.
+        self._separate = torch.tensor(separate, device=device)
         weights = LossWeights(
             config.clip,
             config.entropy_coefficient,
@@ -108,7 +111,7 @@ class PPO(Learner):
         self._micro_batch = micro_batch
         self._evaluation: Callable[..., Any] = self._evaluate
         if compile:
-            self._evaluation = compiled(self._evaluate)
+            self._evaluation = compiled(self._evaluate, device)
 
     @property
     def learning_rate(self) -> float:
@@ -245,10 +248,15 @@ class PPO(Learner):
         config = self.config
         size = len(everyone.advantage)
         totals: list[Tensor] = []
+        # On the host, which has to know how many are real, and waits for that once.
+        mask = everyone.mask if strategy.trained() else None
+        mask = None if mask is None else mask.cpu()
         for _ in range(config.epochs):
-            order = torch.randperm(size, generator=self._generator).to(batch.advantage.device)
-            for index in order.view(config.minibatches, -1).unbind(0):
-                gradient, statistics = self._gradients(batch, everyone, index, rollout)
+            order = torch.randperm(size, generator=self._generator).view(config.minibatches, -1)
+            drawn = moved(order, batch.advantage.device)
+            for own, index in zip(order.unbind(0), drawn.unbind(0), strict=True):
+                kept = index if mask is None else moved(own[mask[own]], index.device)
+                gradient, statistics = self._gradients(batch, everyone, index, kept, rollout)
                 norm = self.optimiser.step(gradient)
                 totals.append(torch.cat([statistics, norm[None]]))
                 strategy.after_minibatch(self.network)
@@ -263,29 +271,40 @@ class PPO(Learner):
 
         `told` are rewards, advantages, returns and values of everyone's transitions, each `[B, K]`.
         """
-        reward, per_stream, returns, values = (
-            told if real is None else [part[real] for part in told]
-        )
+        reward, per_stream, returns, values = told
+        if real is not None:
+            (kept,) = real.nonzero(as_tuple=True)
+            reward, per_stream, returns, values = (part[kept] for part in told)
         if len(reward) == 0:
             # A short rollout may have done nothing but reset its environments.
             return {}
         several = len(reward) > 1
-        result = {}
+        found: dict[str, Tensor] = {}
         for index, stream in enumerate(self.streams[1:], start=1):
             bonus = reward[:, index]
-            result[f"bonus_{stream.name}_mean"] = float(bonus.mean())
+            found[f"bonus_{stream.name}_mean"] = bonus.mean()
             if several:
-                result[f"bonus_{stream.name}_std"] = float(bonus.std())
-            result[f"bonus_{stream.name}_min"] = float(bonus.min())
-            result[f"bonus_{stream.name}_max"] = float(bonus.max())
+                found[f"bonus_{stream.name}_std"] = bonus.std()
+            found[f"bonus_{stream.name}_min"] = bonus.min()
+            found[f"bonus_{stream.name}_max"] = bonus.max()
         sizes = (per_stream * self._coefficients).abs().mean(0)
         residual = (returns - values).var(0) if several else torch.zeros_like(sizes)
         variance = returns.var(0) if several else torch.zeros_like(sizes)
+        share = torch.where(sizes.sum() > 0, sizes / sizes.sum(), 0.0)
+        unexplained = residual / variance
         for head, name in enumerate(self._head_names):
-            share = float(sizes[head] / sizes.sum()) if float(sizes.sum()) > 0 else 0.0
-            result[f"advantage_share_{name}"] = share
-            if float(variance[head]) > 0:
-                result[f"explained_variance_{name}"] = 1 - float(residual[head] / variance[head])
+            found[f"advantage_share_{name}"] = share[head]
+            found[f"explained_variance_{name}"] = unexplained[head]
+        # All at once: the host waits for each number it asks for.
+        numbers = torch.cat([torch.stack(list(found.values())), variance]).tolist()
+        result = dict(zip(found, numbers, strict=False))
+        for name, spread in zip(self._head_names, numbers[len(found) :], strict=True):
+            key = f"explained_variance_{name}"
+            left = result[key]
+            if spread > 0:
+                result[key] = 1 - left
+            else:
+                del result[key]
         return result
 
     def set_progress(self, fraction: float) -> None:

@@ -13,6 +13,9 @@ from rle.nets.distributions import ActionDistribution
 from rle.tasks.base import TaskSpec
 from rle.world import World
 
+LOOKED_FOR_LATER = 2**25
+"""How many numbers of observations may wait until it is known which of them ended an episode."""
+
 
 class Rows(NamedTuple):
     """What happened in some consecutive steps: each field `[rows, N, ...]`."""
@@ -93,11 +96,18 @@ class Rollout:
         self._real = buffer(steps, dtype=torch.bool)
         self._all_real = True
         self._finals: list[FinalObservations] = []
+        # How many episodes ended only the device knows, and the host would wait for it at every write.
+        self._most_later = 0 if device.type == "cpu" else LOOKED_FOR_LATER
+        self._later: list[tuple[Tensor, Tensor]] = []
+        """Of the last steps, where episodes ended and the true next observations."""
+        self._first_later = 0
+        """The row of the first of them."""
         self._values: list[Tensor] = []
 
     def begin(self) -> None:
         """Forget the previous rollout."""
         self._finals.clear()
+        self._later.clear()
         self._values.clear()
         self._all_real = True
 
@@ -121,10 +131,26 @@ class Rollout:
         self._all_real &= rows.real is None
         if rows.values is not None:
             self._values.append(rows.values)
+        if not self._later:
+            self._first_later = first
+        self._later.append((ended, rows.next_observation))
+        if sum(shown.numel() for _, shown in self._later) > self._most_later:
+            self._look_for_finals()
+
+    def _look_for_finals(self) -> None:
+        """Keep the true last observations of the steps that were not looked at yet."""
+        if not self._later:
+            return
+        # One block is looked at as it is: images are not worth a copy.
+        ended, shown = (
+            parts[0] if len(parts) == 1 else torch.cat(parts)
+            for parts in zip(*self._later, strict=True)
+        )
+        self._later.clear()
         row, env = ended.nonzero(as_tuple=True)
         if len(row):
-            final = rows.next_observation[row, env]
-            self._finals.append(FinalObservations(row + first, env, final))
+            first = self._first_later
+            self._finals.append(FinalObservations(row + first, env, shown[row, env]))
 
     def write_last(
         self, observation: Tensor, latent: Tensor | None, values: Tensor | None = None
@@ -155,6 +181,7 @@ class Rollout:
 
     def finals(self) -> FinalObservations | None:
         """The true last observations of all episodes that ended here."""
+        self._look_for_finals()
         if not self._finals:
             return None
         if len(self._finals) > 1:
@@ -181,8 +208,10 @@ class Rollout:
             place[finals.row * num_envs + finals.env] = torch.arange(
                 len(finals.row), device=index.device
             )
-            (ended,) = (place[index] >= 0).nonzero(as_tuple=True)
-            result[ended] = finals.observation[place[index[ended]]]
+            # Looked up for all, where it is one or not: how many are is nothing the host knows.
+            place = place[index]
+            ended = (place >= 0).reshape(-1, *(1 for _ in result.shape[1:]))
+            result = torch.where(ended, finals.observation[place.clamp(min=0)], result)
         return result
 
     def transitions(self, index: Tensor | None = None) -> Transitions:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from rle.core.transfer import moved
 from rle.renamed import read_renamed_parameters
 
 
@@ -31,7 +32,7 @@ class NoisyLinear(nn.Linear):
     def resample(self, generator: torch.Generator) -> None:
         """Draw new noise."""
         for noise in (self.weight_noise, self.bias_noise):
-            noise.copy_(torch.randn(noise.shape, generator=generator))
+            noise.copy_(moved(torch.randn(noise.shape, generator=generator), noise.device))
 
     def silence(self) -> None:
         """Switch the noise off until the next `resample`."""

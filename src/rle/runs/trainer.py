@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 from rle.agents.agent import Agent, fitting_checkpoint
 from rle.checks import require
 from rle.config import RunConfig
+from rle.core.transfer import moved
 from rle.explore.transitions import Transitions, joined
 from rle.learn.build import make_learner
 from rle.learn.compilation import compiled, should_compile
@@ -103,10 +105,10 @@ class Trainer:
         self._choose: Callable[..., tuple[Tensor, Tensor | None, Tensor]] = self._choose_action
         if compile and self.task.traceable:
             self._step = self.task.step
-            self._advance = compiled(self._act)
+            self._advance = compiled(self._act, self.device)
         elif compile and not spec.is_image:
-            self._choose = compiled(self._choose_action)
-            self.task.compile(compiled)
+            self._choose = compiled(self._choose_action, self.device)
+            self.task.compile(partial(compiled, device=self.device))
         self.episodes = EpisodeTracker(config.environment.num_envs)
         self.iteration = 0
         self.stop_reason: str | None = None
@@ -212,7 +214,7 @@ class Trainer:
         strategy.begin_rollout(self.network)
         rollout.begin()
         first = 0
-        for block_noise in noise.to(self.device).split(self._block):
+        for block_noise in moved(noise, self.device).split(self._block):
             task.draw(len(block_noise))
             strategy.draw(len(block_noise))
             self._observation, rows = self._advance(self._observation, block_noise)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from rle.core.transfer import moved
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import Continuous, Picture, State, Step, Task, TaskSpec
 from rle.tasks.form import require_form
@@ -223,7 +224,7 @@ class BallBalance(Task):
         )
 
     def _tensor(self, values: npt.NDArray[Any]) -> Tensor:
-        return torch.from_numpy(values).to(self._device)
+        return moved(torch.from_numpy(values), self._device)
 
     def picture(self) -> Picture:
         if self._painter is None:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from rle.checks import nearest, require
 from rle.config import EnvironmentConfig
+from rle.core.transfer import moved
 from rle.errors import UsageError
 from rle.machine import cores
 from rle.randomness import derive_seed
@@ -191,7 +192,7 @@ class EnvPoolTask(Task):
         self._no_transition = np.zeros_like(self._no_transition)
         self._lengths = np.zeros_like(self._lengths)
         observed, _ = self._pool.reset()
-        return self.layout.tensor(observed).to(self._device)
+        return moved(self.layout.tensor(observed), self._device)
 
     def step(self, action: Tensor) -> Step:
         observed, reward, terminated, truncated, info = self._pool.step(self._playable(action))
@@ -215,7 +216,7 @@ class EnvPoolTask(Task):
             score, over = (
                 None if part is None else np.where(skipped, 0, part) for part in (score, over)
             )
-        observation = self.layout.tensor(observed).to(self._device)
+        observation = moved(self.layout.tensor(observed), self._device)
         return Step(
             self._tensor(reward).float(),
             self._tensor(terminated),
@@ -251,7 +252,7 @@ class EnvPoolTask(Task):
         return values.astype(np.int32) if isinstance(space, Discrete) else values
 
     def _tensor(self, values: Array) -> Tensor:
-        return torch.from_numpy(np.array(values)).to(self._device)
+        return moved(torch.from_numpy(np.array(values)), self._device)
 
     def picture(self) -> Picture:
         try:

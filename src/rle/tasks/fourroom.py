@@ -12,6 +12,7 @@ import math
 import torch
 from torch import Tensor
 
+from rle.core.transfer import moved
 from rle.errors import UsageError
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import Discrete, Picture, State, Step, Task, TaskSpec
@@ -142,7 +143,7 @@ class FourRoom(Task):
         if self._television is not None:
             everywhere = self.world.all_of(self.spec.num_envs)
             noise = torch.rand(steps, everywhere, 2, generator=self._generator)
-            self._noise = (2 * self.world.part(noise, 1) - 1).to(self._device)
+            self._noise = moved(2 * self.world.part(noise, 1) - 1, self._device)
 
     def step(self, action: Tensor) -> Step:
         # No branch depends on data: the loop around this may be compiled as a whole.

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from rle.checks import require
 from rle.config import EnvironmentConfig
+from rle.core.transfer import moved
 from rle.errors import UsageError
 from rle.randomness import derive_seed
 from rle.tasks.base import Picture, State, Step, Task, TaskSpec, playable
@@ -81,7 +82,7 @@ class VectorTask(Task):
         # As a vector of all environments would have it: the i-th gets the i-th seed from there.
         first = seed % SEED_RANGE + self.world.first_env
         observation, _ = self._vector.reset(seed=first)
-        return self._showing.begin(observation).to(self._device)
+        return moved(self._showing.begin(observation), self._device)
 
     def step(self, action: Tensor) -> Step:
         outcome = self._vector.step(playable(self.spec.action_space, action))
@@ -95,14 +96,16 @@ class VectorTask(Task):
         self._no_transition = ended if self._next_step else np.zeros_like(ended)
         lasts = {} if self._next_step else self._last_observations(ended, info)
         begun = skipped if self._next_step else skipped | ended
-        observation = next_observation = self._showing.after(observed, begun).to(self._device)
+        shown = self._showing.after(observed, begun)
+        observation = next_observation = moved(shown, self._device)
         if lasts:
-            next_observation = observation.clone()
+            true = shown.clone()
             for index, last in lasts.items():
-                next_observation[index] = last
+                true[index] = last
+            next_observation = moved(true, self._device)
         real = None
         if skipped.any():
-            real = torch.from_numpy(~skipped).to(self._device)
+            real = self._bool(~skipped)
             reward, terminated, truncated = (
                 np.where(skipped, 0, array) for array in (reward, terminated, truncated)
             )
@@ -133,10 +136,10 @@ class VectorTask(Task):
     def _float(self, values: npt.NDArray[Any]) -> Tensor:
         # What is too large is infinite from here on, and ends the run: no need to warn of it.
         with np.errstate(over="ignore"):
-            return torch.from_numpy(np.array(values, dtype=np.float32)).to(self._device)
+            return moved(torch.from_numpy(np.array(values, dtype=np.float32)), self._device)
 
     def _bool(self, values: npt.NDArray[Any]) -> Tensor:
-        return torch.from_numpy(np.array(values, dtype=np.bool_)).to(self._device)
+        return moved(torch.from_numpy(np.array(values, dtype=np.bool_)), self._device)
 
     def state_dict(self) -> State:
         """Gymnasium cannot copy it: only where its random numbers come from, and how far it got."""
