@@ -1,0 +1,51 @@
+"""Which names the suite has, and what is said of others."""
+
+import pytest
+
+from rle.errors import UsageError
+from rle.presets import preset_config
+from rle.tasks.registry import check_task_name, task_names
+from rle.tasks.suites.sparse import ABOUT, NAMES, about
+
+
+def test_every_name_is_one_and_has_its_numbers() -> None:
+    for name in NAMES:
+        check_task_name(f"sparse/{name}")
+        for explore in ("none", "noisy", "rnd", "rle", "rle+rnd", "random"):
+            config = preset_config(f"sparse/{name}", explore)
+            assert config.total_steps == about(name).steps
+            assert config.preset == "desktop"
+
+
+def test_all_strategies_learn_with_the_same_numbers() -> None:
+    for name in NAMES:
+        learners = [
+            preset_config(f"sparse/{name}", explore).learner
+            for explore in ("none", "noisy", "rnd", "rle", "rle+rnd")
+        ]
+        assert all(learner == learners[0] for learner in learners), name
+
+
+def test_they_are_listed() -> None:
+    listed = [name for name in task_names() if name.startswith("sparse/")]
+    assert len(listed) == len(ABOUT)
+    assert "sparse/DeepSea-<N>" in listed
+    assert "sparse/Maze-<size>-<seed>" in listed
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("DeepSea", "did you mean"),
+        ("DeepSea-1", "from 2 to 64"),
+        ("DeepSea-65", "from 2 to 64"),
+        ("DeepSea-010", "no task"),
+        ("Maze-11", "no task"),
+        ("Maze-10-0", "odd size"),
+        ("Maze-103-0", "odd size"),
+        ("DorKey-8x8", "DoorKey-8x8"),
+    ],
+)
+def test_others_are_refused_in_a_sentence(name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        check_task_name(f"sparse/{name}")
