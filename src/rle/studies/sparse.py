@@ -11,8 +11,8 @@ SEEDS = 10
 TASKS = (
     "DeepSea-20",
     "FourRoom",
-    "Maze-11-0",
     "Maze-15-0",
+    "Maze-21-0",
     "DoorKey-8x8",
     "MultiRoom-N2-S4",
     "MultiRoom-N4-S5",

@@ -86,7 +86,8 @@ class Suite:
     pays: Callable[[str], bool] = _always
     """Whether the task ever gives a reward."""
     judged: Callable[[str], Judged] = _by_score
-    """What tells how well an agent does in the task."""
+    """What tells how well an agent does in the task; reports go by the score of suites that are brought
+    along."""
     film: Callable[[str, EnvironmentConfig], Filmed] | None = None
     """A stage of its own for films; None: the task's pictures."""
     gymnasium_id: Callable[[str], str | None] = _nowhere

@@ -1,5 +1,7 @@
 """Which names the suite has, and what is said of others."""
 
+from pathlib import Path
+
 import pytest
 
 from rle.errors import UsageError
@@ -49,3 +51,12 @@ def test_they_are_listed() -> None:
 def test_others_are_refused_in_a_sentence(name: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         check_task_name(f"sparse/{name}")
+
+
+def test_the_page_says_what_each_task_is_trained_for() -> None:
+    lines = (Path(__file__).parents[3] / "docs" / "sparse.md").read_text("utf-8").splitlines()
+    for name, task in ABOUT.items():
+        [row] = [line for line in lines if line.startswith(f"| `sparse/{name}`")] or [
+            line for line in lines if line.startswith(f"| `sparse/{name}-<")
+        ]
+        assert row.split("|")[6].strip() == f"{task.steps:,}"

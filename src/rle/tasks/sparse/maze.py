@@ -5,7 +5,7 @@ randomised depth-first search opens walls between neighbouring rooms until each 
 way. Then a tenth of the walls that still part neighbouring rooms is opened, so that ways fork and meet
 again. The agent starts in the top left corner, moves left, right, up or down, and stays where it is if a
 wall is in the way; the goal, the cell that takes most moves to reach, gives 1 and ends the episode, as
-does a time limit of four times as many steps. Observed are the centred coordinates (x, y), as in
+does a time limit of ten times as many steps. Observed are the centred coordinates (x, y), as in
 FourRoom, and for each of the four moves whether it is free (1) or blocked (-1).
 """
 
@@ -21,8 +21,8 @@ from rle.tasks.sparse.table_world import Rules
 
 OPENED = 0.1
 """Share of the walls between neighbouring rooms that are opened once every room can be reached."""
-TIME_FACTOR = 4
-"""Steps of an episode for each move of the shortest way."""
+TIME_FACTOR = 10
+"""Steps of an episode for each move of the shortest way; FourRoom has as many."""
 START: Cell = (0, 0)
 
 
