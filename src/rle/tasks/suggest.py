@@ -27,12 +27,10 @@ def suggest_task(name: str) -> str | None:
         return None
     suite, own_name = name.partition("/")[0], name.rpartition("/")[2]
     in_suite = [task for task in alike if task.startswith(f"{suite}/")]
-    first = sorted(alike, key=lambda task: task.startswith(ONCE_MORE))
-    by_name = [
-        task for task in first if task.endswith(f"/{own_name}") and not task.startswith(ONCE_MORE)
-    ]
+    alike = [task for task in alike if not task.startswith(ONCE_MORE)] or alike
+    by_name = [task for task in alike if task.endswith(f"/{own_name}")]
     # What is ours is better trained on directly.
-    others = [task for task in first if not task.startswith(OURS_FOR_OTHERS)]
+    others = [task for task in alike if not task.startswith(OURS_FOR_OTHERS)]
     meant = _one_of_each_suite(in_suite or by_name or others)
     return f"did you mean {' or '.join(map(repr, meant))}?"
 
