@@ -9,8 +9,11 @@ import pytest
 
 from rle.report import report
 from rle.report.measure.depth import Depth, Solving, dithering_steps, measure_depth
+from rle.report.measure.suites import measure_suite
+from rle.report.measure.training import over_training
 from rle.report.read.methods import find_suites, group_runs
 from rle.report.read.records import find_runs, read_run
+from rle.stats import DEFAULT_BOOTSTRAP
 from tests.report.folders import write_run
 
 SCORES = {
@@ -59,6 +62,15 @@ def test_a_suite_of_successes_is_averaged_as_it_is(page: Path) -> None:
     [comparison] = suite["comparisons"]
     assert comparison["probability_of_improvement"]["mean"] == 1.0
     assert suite["methods"]["PPO"]["mean"]["low"] >= 0.0
+
+
+def test_over_training_coverage_takes_the_place_of_success(runs: Path) -> None:
+    """PPO's ants have covered 0.25 from the start, and its divers never find anything."""
+    groups = group_runs([read_run(path, name) for path, name in find_runs([runs])])
+    [suite] = find_suites(groups)
+    trainings = over_training(measure_suite(suite, DEFAULT_BOOTSTRAP), DEFAULT_BOOTSTRAP)
+    [mean] = [training for training in trainings if training.key == "mean"]
+    assert mean.bands["PPO"].point == pytest.approx(0.25 / 3)
 
 
 def test_tasks_are_judged_by_success_or_by_coverage(page: Path) -> None:

@@ -58,6 +58,10 @@ def test_rewarded_steps_are_counted_until_there_are_enough() -> None:
         over = ends if number == 4 else never
         scores.append(task._record(np.array(reward, dtype=float), never, over, {})[0].tolist())
     assert scores == [[0, 0], [0, 0], [0, 0], [1, 1], [0, 0], [0, 0], [0, 0], [1, 0]]
+    # A call that only resets is no step of an episode, whatever reward EnvPool repeats there.
+    task._good[:] = 2
+    task._no_transition = np.array([True, False])
+    assert task._record(np.ones(2), never, never, {})[0].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -108,6 +112,9 @@ def test_ants_are_not_rewarded_do_not_see_where_they_are_and_are_mapped() -> Non
     be([0.5, -0.5], [0.5, 0.5])
     be([0.9, 24.99], [0.1, -25.0])
     be([25.0, 3.0], [0.0, -25.01])  # Both beyond the edge.
+    task._no_transition[:] = True
+    be([7.0, 8.0], [7.0, 8.0])  # Only reset.
+    task._no_transition[:] = False
     assert task.measures() == {"coverage": 3 / 2500}
     visits = task.artefacts()["visits"]
     assert int(visits[25, 25]) == 2
