@@ -23,7 +23,7 @@ from rle.idle import APPLIES_WHEN, Condition, Situation, refuse_idle_settings
 from rle.learn import batch
 from rle.learn.compilation import should_compile
 from rle.nets.build import make_actor_critic
-from rle.presets import preset_config
+from rle.presets import preset_config, preset_names
 from rle.runs.directory import RunDirectory
 from rle.runs.ranks.share import world_of
 from rle.runs.train import train_config
@@ -438,6 +438,8 @@ KINDS = {
     "gym/CartPole-v1": VECTORS,
     "gym/CarRacing-v3": TaskSpec(4, (3, 96, 96), torch.uint8, Discrete(5)),
     "control/Ant": TaskSpec(4, (5,), torch.float32, Continuous((-1.0,), (1.0,))),
+    "sparse/MultiRoom-N4-S5": VECTORS,
+    "sparse/AntFree": TaskSpec(4, (5,), torch.float32, Continuous((-1.0,), (1.0,))),
     "atari/Alien": TaskSpec(4, (4, 84, 84), torch.uint8, Discrete(18), 4),
     "envpool/CoinrunEasy-v0": TaskSpec(4, (3, 64, 64), torch.uint8, Discrete(15)),
     "envpool/WalkerWalk-v1": TaskSpec(4, (3, 64, 64), torch.uint8, Continuous((-1.0,), (1.0,))),
@@ -448,7 +450,7 @@ KINDS = {
 @pytest.mark.parametrize("explore", ["none", "rle", "rnd", "noisy", "white-noise", "rle+rnd"])
 @pytest.mark.parametrize("task", KINDS)
 def test_presets_are_never_refused(task: str, explore: str, preset: str) -> None:
-    if preset == "desktop" and not task.startswith(("atari/", "control/")):
+    if preset not in preset_names(task):
         return
     refuse_idle_settings(preset_config(task, explore, preset), KINDS[task])
 

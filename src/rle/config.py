@@ -59,7 +59,7 @@ class MachineConfig:
     threads: int = 1
     """CPU threads of PyTorch; 0 leaves its default."""
     engine_threads: int = 0
-    """Threads of the environment engine (atari/, control/ and envpool/ tasks only); 0: one per core."""
+    """Threads of the environment engine (tasks on EnvPool or MuJoCo only); 0: one per core."""
     compile: Compile = "auto"
     """Compile rollout and update: auto does when it pays and a C++ compiler is there."""
     precision: Precision = "auto"

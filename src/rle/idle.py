@@ -143,7 +143,8 @@ TELEVISION = Condition(
 )
 ENGINE = Condition(
     lambda at: at.takes("engine_threads"),
-    "only atari/, control/ and envpool/ tasks have an engine with threads; leave it out.",
+    "only atari/, control/, envpool/ and some sparse/ tasks have an engine with threads; leave it "
+    "out.",
 )
 KEYWORDS = Condition(
     lambda at: at.takes("env_kwargs"), "this task is made without any; leave it out."

@@ -90,6 +90,19 @@ def test_two_ranks_learn_as_one(task: str, explore: str) -> None:
         assert alone["episodes"], "episodes must end, or nothing is shown of what happens then"
 
 
+@pytest.mark.parametrize(
+    ("task", "iterations"),
+    # What an ant does depends on the last bits of its actions, from its first contacts on.
+    [("sparse/DeepSea-5", 10), ("sparse/PointMaze-U", 10), ("sparse/AntFree", 1)],
+)
+def test_sparse_tasks_too(task: str, iterations: int) -> None:
+    def short(trainer: Trainer) -> dict[str, Any]:
+        return trained(trainer, iterations)
+
+    config = replace(preset_config(task, "rle", None), {"compile": "off", **ROBOT})
+    close(together(config, 2, short)[0], short(Trainer(config)))
+
+
 @pytest.mark.parametrize("explore", ["noisy", "random"])
 def test_other_strategies_too(explore: str) -> None:
     config = config_of("fourroom-sparse", explore)

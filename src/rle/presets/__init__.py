@@ -3,7 +3,7 @@
 Each table is a mapping from dotted setting names to values, applied in order: the suite's PPO, then
 the strategy's. Which tables a suite has is said here, by its name: a suite does not know of them.
 `released` follows the published training scripts where they differ from the paper; `desktop` makes
-control tasks and Atari's quicker games learn on a few cores.
+control tasks, Atari's quicker games and the sparse tasks learn on a few cores.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rle.own import own_strategy
 from rle.presets.atari import ATARI_PRESETS
 from rle.presets.control import CONTROL_PRESETS
 from rle.presets.fourroom import FOURROOM_PRESETS, GYM_PRESETS, OTHER_PRESETS
+from rle.presets.sparse import SPARSE_PRESETS
 from rle.presets.tables import Presets, Settings, Tables
 from rle.settings import replace
 from rle.tasks.registry import suite_of
@@ -26,6 +27,7 @@ PRESETS: Mapping[str, Presets] = {
     "fourroom": FOURROOM_PRESETS,
     "control": CONTROL_PRESETS,
     "atari": ATARI_PRESETS,
+    "sparse": SPARSE_PRESETS,
     "gym": GYM_PRESETS,
 }
 """By the names of suites. Others start from the same numbers; a suite that is brought along may change
@@ -38,7 +40,7 @@ def _presets_of(task: str) -> Presets:
 
 
 def default_preset(task: str) -> str:
-    """The preset of `task` if nobody says: `desktop` for control/ tasks, or `paper`."""
+    """The preset of `task` if nobody says: `desktop` for control/ and sparse/ tasks, or `paper`."""
     return _presets_of(task).default
 
 

@@ -19,7 +19,7 @@ from rle.studies.registry import STUDIES
 
 # Importing them makes their studies known, in the order in which they are listed.
 from rle.studies import fourroom, gym  # isort: skip  # noqa: F401
-from rle.studies import atari, control  # isort: skip  # noqa: F401
+from rle.studies import atari, control, sparse  # isort: skip  # noqa: F401
 
 ENTRY_POINTS = "rle.studies"
 """The group in which installed packages name studies of theirs."""

@@ -157,7 +157,7 @@ class EnvPoolTask(Task):
             if BUTTONS_TO_ACTIONS in engine.config._asdict():
                 self._options[BUTTONS_TO_ACTIONS] = True
                 engine = self._envpool.make_spec(env_id, **self._options)
-        self.layout = Layout(env_id, engine.gymnasium_observation_space, observed)
+        self.layout = self._layout_of(engine.gymnasium_observation_space, observed)
         """How the engine's observations become tensors."""
         self.spec = TaskSpec(
             config.num_envs,
@@ -172,6 +172,9 @@ class EnvPoolTask(Task):
         """bool `[N]`: entries of the coming call that are not transitions."""
         self._lengths = np.zeros(config.num_envs, dtype=np.int64)
         """int64 `[N]`: steps of the episodes under way."""
+
+    def _layout_of(self, space: spaces.Space[Any], observed: Collection[str]) -> Layout:
+        return Layout(self._env_id, space, observed)
 
     @property
     def engine(self) -> Any:

@@ -15,6 +15,7 @@ from torch import Tensor
 from rle.core.transfer import moved
 from rle.errors import UsageError
 from rle.randomness import generator, generator_state, restore_generator
+from rle.tasks import grid
 from rle.tasks.base import Discrete, Picture, State, Step, Task, TaskSpec
 from rle.tasks.form import require_form
 from rle.tasks.fourroom_map import floor_plan, with_agent
@@ -25,9 +26,7 @@ WALL = 25
 DOORS = ((25, 15), (25, 35), (20, 25), (30, 25))
 START = (0, 50)
 GOAL = (50, 0)
-MOVES = ((0, -1), (0, 1), (-1, 0), (1, 0))
-"""Left, right, up, down as (row, column) differences."""
-NUM_ACTIONS = len(MOVES)
+NUM_ACTIONS = len(grid.MOVES)
 TELEVISION_SIZE = 2
 TIME_LIMIT = 1000
 VARIANTS = tuple(SUITE.tasks)
@@ -50,25 +49,12 @@ def cell_index(row: int, column: int) -> int:
 
 def transition_table() -> Tensor:
     """int64 `[51 * 51, 4]`: the cell each move leads to; into a wall or off the grid stays put."""
-    free = free_cells()
-    rows, columns = torch.meshgrid(torch.arange(SIZE), torch.arange(SIZE), indexing="ij")
-    here = rows * SIZE + columns
-    targets = []
-    for row_move, column_move in MOVES:
-        row = (rows + row_move).clamp(0, SIZE - 1)
-        column = (columns + column_move).clamp(0, SIZE - 1)
-        targets.append(torch.where(free[row, column], row * SIZE + column, here))
-    return torch.stack(targets, dim=-1).reshape(-1, NUM_ACTIONS)
+    return grid.transition_table(free_cells())
 
 
 def coordinates() -> Tensor:
-    """float32 `[51 * 51, 2]`: (x, y) of every cell, centred to [-1, 1], y pointing up.
-
-    Centring matters: with ReLU and zero biases φ depends only on the direction of its input.
-    """
-    axis = torch.linspace(-1.0, 1.0, SIZE)
-    rows, columns = torch.meshgrid(torch.arange(SIZE), torch.arange(SIZE), indexing="ij")
-    return torch.stack([axis[columns], -axis[rows]], dim=-1).reshape(-1, 2)
+    """float32 `[51 * 51, 2]`: (x, y) of every cell, centred to [-1, 1], y pointing up."""
+    return grid.coordinates(SIZE)
 
 
 def television_cells(corner: tuple[int, int]) -> Tensor:

@@ -13,6 +13,8 @@ _DECORATION = re.compile(r"(noframeskip|deterministic)?(-ram)?(-v\d+)?$")
 
 OURS_FOR_OTHERS = "gym/rle/"
 """Our own worlds as Gymnasium environments."""
+ONCE_MORE = "sparse/"
+"""Where worlds of other suites are judged by their successes."""
 
 
 def suggest_task(name: str) -> str | None:
@@ -25,6 +27,7 @@ def suggest_task(name: str) -> str | None:
         return None
     suite, own_name = name.partition("/")[0], name.rpartition("/")[2]
     in_suite = [task for task in alike if task.startswith(f"{suite}/")]
+    alike = [task for task in alike if not task.startswith(ONCE_MORE)] or alike
     by_name = [task for task in alike if task.endswith(f"/{own_name}")]
     # What is ours is better trained on directly.
     others = [task for task in alike if not task.startswith(OURS_FOR_OTHERS)]

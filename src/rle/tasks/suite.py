@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rle.checks import nearest
 from rle.config import EnvironmentConfig
@@ -39,6 +39,14 @@ def _nothing(name: str) -> Collection[str]:
 
 def _nowhere(name: str) -> str | None:
     return None
+
+
+Judged = Literal["score", "success", "coverage"]
+"""The mean score of episodes, the share of them whose score is above 0, or how much was visited."""
+
+
+def _by_score(name: str) -> Judged:
+    return "score"
 
 
 def _always(name: str) -> bool:
@@ -77,6 +85,9 @@ class Suite:
     """Whether their actions are continuous; None: the same."""
     pays: Callable[[str], bool] = _always
     """Whether the task ever gives a reward."""
+    judged: Callable[[str], Judged] = _by_score
+    """What tells how well an agent does in the task; reports go by the score of suites that are brought
+    along."""
     film: Callable[[str, EnvironmentConfig], Filmed] | None = None
     """A stage of its own for films; None: the task's pictures."""
     gymnasium_id: Callable[[str], str | None] = _nowhere

@@ -12,7 +12,7 @@ from rle.report.draw.style import LineStyle
 from rle.report.measure.curves import SEEDS_FOR_A_BAND, diagnostics_of, method_curve, seeds_label
 from rle.report.measure.measures import MAX_ENTROPY
 from rle.report.read.methods import TaskGroup
-from rle.report.read.words import GOAL_TASK, is_fourroom, steps_axis, suite_of
+from rle.report.read.words import is_fourroom, judged_by, steps_axis, suite_of
 from rle.stats import Bootstrap
 
 MOST_BANDS = 6
@@ -47,6 +47,13 @@ _COVERAGE = _Kind(
     (0.0, 1.0),
     (0.0, 1.0),
 )
+_REACHED = replace(
+    _COVERAGE,
+    caption="Share of the task's cells visited so far.",
+    y_label="share of cells visited",
+    digits=4,
+    limits=None,
+)
 _ENTROPY = _Kind(
     "visitation_entropy",
     "visitation-entropy",
@@ -63,8 +70,8 @@ _SUCCESS = _Kind(
     "score",
     "success",
     "Success at the goal over training",
-    "Return of an episode: 1 if it reached the goal, else 0. Shown is the mean of the last 128 "
-    "training episodes.",
+    "An episode counts 1 if it reached the goal, else 0. Shown is the mean of the last 128 training "
+    "episodes.",
     "share of episodes at the goal",
     3,
     (0.0, 1.0),
@@ -84,10 +91,11 @@ def curve_figures(
     group: TaskGroup, styles: dict[str, LineStyle], bootstrap: Bootstrap, points: int = POINTS
 ) -> list[CurveFigure]:
     """The curves of a task, each with every method."""
+    judged = judged_by(group.task)
     if not is_fourroom(group.task):
-        kinds = [_SCORE]
+        kinds = [{"score": _SCORE, "success": _SUCCESS, "coverage": _REACHED}[judged]]
     else:
-        kinds = [_COVERAGE, _ENTROPY, *([_SUCCESS] if group.task == GOAL_TASK else [])]
+        kinds = [_COVERAGE, _ENTROPY, *([_SUCCESS] if judged == "success" else [])]
     figures = [_figure(group, kind, styles, bootstrap, points) for kind in kinds]
     return [figure for figure in figures if figure.series]
 

@@ -38,6 +38,7 @@ from rle.report.read.words import (
     ATARI,
     file_name,
     frames_text,
+    judged_by,
     lengths_text,
     short_name,
     span,
@@ -98,8 +99,8 @@ def _training(
         name=training.key,
         title=f"{LABELS[training.key]} of all tasks over training",
         caption=(
-            f"The {definition}: {scale.explanation}. The score of a run is the mean return of its "
-            f"last 128 training episodes.{axis} {BANDS}"
+            f"The {definition}: {scale.explanation}. The score of a run is {scale.of_run}.{axis} "
+            f"{BANDS}"
         ),
         y_label=aggregate_name(scale, training.key),
         series=series,
@@ -149,12 +150,13 @@ def learning_curves(suite: Suite, styles: dict[str, LineStyle], bootstrap: Boots
     ]
     notes = dict.fromkeys(note for panel in panels for note in panel.notes)
     series = [one for panel in panels for one in panel.series]
+    what = "Mean return" if any(judged_by(g.task) == "score" for g in suite.groups) else "Success"
     return GridFigure(
         name="learning-curves",
         title="Learning curves of every task",
         caption=(
-            "Mean return of the last 128 training episodes over training steps; every task has a scale "
-            f"of its own. {how_to_read(series, any(panel.bands for panel in panels))}"
+            f"{what} of the last 128 training episodes over training steps; every task has a scale of "
+            f"its own. {how_to_read(series, any(panel.bands for panel in panels))}"
         ),
         legend=tuple((label, styles[label]) for label in suite.labels),
         panels=tuple(panels),

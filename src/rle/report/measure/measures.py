@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rle.report.measure.reach import LATENTS, PERIOD, REPEATS, Diversities, Reach
 from rle.report.read.methods import Method, TaskGroup, reference_of
 from rle.report.read.records import RunRecord
-from rle.report.read.words import GOAL_TASK, is_fourroom
+from rle.report.read.words import is_fourroom, judged_by
 from rle.stats import Bootstrap, Interval, difference_interval, mean_interval
 from rle.tasks import fourroom
 
@@ -49,10 +49,17 @@ ENTROPY = Measure(
     2,
     (0.0, MAX_ENTROPY),
 )
+REACHED = Measure(
+    "coverage",
+    "Coverage at the end",
+    "share of the task's cells that were visited at least once during training, from 0 to 1.",
+    4,
+    (0.0, 1.0),
+)
 SUCCESS = Measure(
     "success",
     "Success at the end",
-    "share of the episodes that reached the goal (return above 0), of those that ended in the last "
+    "share of the episodes that reached the goal (score above 0), of those that ended in the last "
     "10 % of the steps, from 0 to 1.",
     3,
     (0.0, 1.0),
@@ -96,22 +103,21 @@ RATE = Measure(
     inferred=False,
 )
 
-ALL_MEASURES = (COVERAGE, ENTROPY, SUCCESS, SCORE, BETWEEN, WITHIN, RATE)
+ALL_MEASURES = (COVERAGE, ENTROPY, REACHED, SUCCESS, SCORE, BETWEEN, WITHIN, RATE)
 
 
 def measures_of(task: str) -> tuple[Measure, ...]:
     """What is measured on a task."""
     if not is_fourroom(task):
-        return (SCORE, RATE)
-    success = (SUCCESS,) if task == GOAL_TASK else ()
+        return (main_measure(task), RATE)
+    success = (SUCCESS,) if judged_by(task) == "success" else ()
     return (COVERAGE, ENTROPY, *success, BETWEEN, WITHIN, RATE)
 
 
 def main_measure(task: str) -> Measure:
     """The measure a task is about."""
-    if not is_fourroom(task):
-        return SCORE
-    return SUCCESS if task == GOAL_TASK else COVERAGE
+    coverage = COVERAGE if is_fourroom(task) else REACHED
+    return {"score": SCORE, "success": SUCCESS, "coverage": coverage}[judged_by(task)]
 
 
 @dataclass(frozen=True)

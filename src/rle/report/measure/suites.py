@@ -10,7 +10,7 @@ import numpy as np
 
 from rle.errors import UsageError
 from rle.report.read.methods import Suite
-from rle.report.read.words import ATARI
+from rle.report.read.words import ATARI, judged_by
 from rle.stats import (
     AGGREGATES,
     Band,
@@ -75,6 +75,10 @@ class Scale:
     """A value everybody knows, and what it is called."""
     shown: tuple[str, ...]
     """The aggregates that have figures, as in the paper: keys of `LABELS`."""
+    of_run: str = "the mean return of its last 128 training episodes"
+    """What the score of a run is."""
+    bounds: tuple[float, float] | None = None
+    """The ends of the scale, where it has any."""
 
 
 def _unchanged(values: AnyTaskValues) -> AnyTaskValues:
@@ -96,6 +100,20 @@ PLAIN = Scale(
     _unchanged,
     None,
     ("iqm",),
+)
+
+
+SUCCESS = Scale(
+    "success",
+    "success",
+    "the share of episodes that succeed, from 0 to 1; of a task without reward, the share of its "
+    "cells that were visited",
+    _unchanged,
+    (1.0, "every episode succeeds"),
+    ("iqm", "mean"),
+    "the share of its episodes that succeeded, of those that ended in the last 10 % of the steps, or "
+    "of the last 128 where it is shown over training",
+    (0.0, 1.0),
 )
 
 
@@ -156,11 +174,14 @@ def choose_scale(
 ) -> tuple[Scale, tuple[str, ...], list[str]]:
     """A scale, the tasks that have a place on it, and what a reader must know about both.
 
-    Human-normalised for Atari, else PPO-normalised; plain scores, with a warning, at worst.
+    Human-normalised for Atari, as they are where tasks are judged by shares, else PPO-normalised; plain
+    scores, with a warning, at worst.
     """
     tasks = next(iter(scores.values())).tasks if scores else ()
     if suite.name == ATARI:
         return HUMAN, tasks, []
+    if all(judged_by(group.task) != "score" for group in suite.groups):
+        return SUCCESS, tasks, []
     ppo = suite.reference("none", scores)
     reason = "there is no PPO to compare with"
     if ppo is not None:
@@ -257,7 +278,10 @@ def measure_suite(suite: Suite, bootstrap: Bootstrap) -> SuiteResults:
         if scale.mark is None:
             # Without a common scale there is no level to fall short of.
             del measures["optimality_gap"]
-        found = {key: aggregate_interval(m, scores, bootstrap) for key, m in measures.items()}
+        found = {
+            key: aggregate_interval(m, scores, bootstrap, scale.bounds if key == MEAN else None)
+            for key, m in measures.items()
+        }
         if suite.name == ATARI:
             capped = capped_human_normalised(raw[label])
             found[CAPPED] = aggregate_interval(mean, capped, bootstrap, bounds=(0.0, 1.0))
@@ -299,7 +323,8 @@ def profile_bands(results: SuiteResults, bootstrap: Bootstrap) -> dict[str, Band
     pooled = np.concatenate([scores.values.ravel() for scores in results.normalised.values()])
     # Beyond the best tenth of all runs a profile is flat; beyond 8 nobody looks (as rliable's).
     highest = float(np.clip(np.nanquantile(pooled, 0.9), 1.5, 8.0))
-    thresholds = np.linspace(0.0, round(highest, 1), THRESHOLDS)
+    highest = results.scale.bounds[1] if results.scale.bounds else round(highest, 1)
+    thresholds = np.linspace(0.0, highest, THRESHOLDS)
     return {
         label: performance_profile_band(scores, thresholds, bootstrap)
         for label, scores in results.normalised.items()

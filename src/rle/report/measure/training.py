@@ -9,7 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from rle.report.measure.curves import finite_curves
-from rle.report.measure.suites import CAPPED, SuiteResults
+from rle.report.measure.suites import CAPPED, MEAN, SuiteResults
+from rle.report.read.methods import Method
+from rle.report.read.words import judged_by
 from rle.stats import (
     AGGREGATES,
     Band,
@@ -75,7 +77,7 @@ def _curve(
     curves = {
         task: [
             (steps / lengths[task], values)
-            for steps, values in finite_curves(methods[task], "score")
+            for steps, values in finite_curves(methods[task], _curve_key(methods[task]))
         ]
         for task in results.averaged
     }
@@ -94,7 +96,13 @@ def _curve(
         aligned = replace(aligned, notes=(early,))
     if key == CAPPED:
         return aggregate_curve(mean, capped_human_normalised(aligned), bootstrap, (0.0, 1.0))
-    return aggregate_curve(AGGREGATES[key], results.scale.normalise(aligned), bootstrap)
+    bounds = results.scale.bounds if key == MEAN else None
+    return aggregate_curve(AGGREGATES[key], results.scale.normalise(aligned), bootstrap, bounds)
+
+
+def _curve_key(method: Method) -> str:
+    """The metric that is the result of a method's runs from moment to moment."""
+    return "coverage" if judged_by(method.runs[0].task) == "coverage" else "score"
 
 
 @dataclass(frozen=True)

@@ -202,13 +202,13 @@ class Suite:
         }
 
     def scores(self, label: str) -> Scores:
-        """The scores of one method on every task; a task it was not run on has none."""
+        """The results of one method on every task; a task it was not run on has none."""
         methods = self.methods(label)
         tasks = [short_name(group.task) for group in self.groups]
         runs = {task: methods[task].runs if task in methods else () for task in tasks}
         return Scores.from_runs(
             label,
-            {task: [r.score for r in of if r.score is not None] for task, of in runs.items()},
+            {task: [r.result for r in of if r.result is not None] for task, of in runs.items()},
         )
 
     def reference(self, explore: str, labels: Collection[str]) -> str | None:

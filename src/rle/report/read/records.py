@@ -21,7 +21,7 @@ from rle.checks import LARGEST, require
 from rle.errors import UsageError
 from rle.renamed import present_metrics
 from rle.report.read.settings import Settings, origin_of, planned_steps, read_settings
-from rle.report.read.words import GOAL_TASK, is_fourroom, plain_text, steps_text
+from rle.report.read.words import is_fourroom, judged_by, plain_text, steps_text
 from rle.runs.directory import EPISODES, METRICS, RunDirectory, require_folder
 from rle.runs.episodes import WINDOW
 from rle.runs.files import DamagedFileError, read_whole, reading
@@ -64,7 +64,8 @@ class RunRecord:
     rate: float | None
     """Steps per second; None before the run is finished."""
     success: float | None
-    """Share of the episodes that ended in the last tenth of the steps and reached the goal."""
+    """Share of the episodes that ended in the last tenth of the steps and reached the goal; None of
+    tasks without one."""
     score: float | None
     """Mean score of the last 128 training episodes; NaN or infinite if one of them is. None in grid
     worlds, and before an episode has ended."""
@@ -74,6 +75,14 @@ class RunRecord:
     """Steps at which the suite's own data were recorded."""
     notes: tuple[str, ...]
     """What a reader must know about this run; sentences without the run's name."""
+
+    @property
+    def result(self) -> float | None:
+        """What the task is judged by, at the end."""
+        judged = judged_by(self.task)
+        if judged == "coverage":
+            return self.final("coverage")
+        return self.success if judged == "success" else self.score
 
     def final(self, key: str) -> float | None:
         """The last finite value of a curve, None if there is none."""
@@ -148,7 +157,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
         finished=finished is not None,
         curves=curves,
         rate=_number(finished, "steps_per_second"),
-        success=success_at_end(directory.path / EPISODES, step) if task == GOAL_TASK else None,
+        success=_success(directory.path / EPISODES, task, step),
         score=score,
         checkpoints=tuple(checkpoints),
         artefacts=tuple(artefacts),
@@ -169,6 +178,10 @@ def _missing_episodes(path: Path) -> list[str]:
     if found >= expected:
         return []
     return [f"{EPISODES} ends before {METRICS} does: its last episodes are not those of the run."]
+
+
+def _success(path: Path, task: str, step: int) -> float | None:
+    return success_at_end(path, step) if judged_by(task) == "success" else None
 
 
 def _number(values: dict[str, Any] | None, key: str) -> float | None:

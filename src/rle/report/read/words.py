@@ -9,6 +9,7 @@ from unicodedata import category
 
 from rle.stats import Interval
 from rle.tasks import fourroom
+from rle.tasks.suite import SUITES, Judged
 
 DASH = "–"
 """Stands in a table where there is no number."""
@@ -127,6 +128,14 @@ def short_name(task: str) -> str:
     return task.partition("/")[2]
 
 
+def judged_by(task: str) -> Judged:
+    """What tells how well an agent does in a task; suites that are brought along go by their scores."""
+    if is_fourroom(task):
+        return SUITES["fourroom"].judged(task)
+    suite = SUITES.get(suite_of(task))
+    return "score" if suite is None else suite.judged(short_name(task))
+
+
 def task_title(task: str) -> str:
     """What a task is called in a heading."""
     return _TASKS[task][0] if task in _TASKS else task.split("/", 1)[-1]
@@ -138,6 +147,10 @@ def task_description(task: str) -> str:
         return _TASKS[task][1]
     if suite_of(task) == ATARI:
         return f"The Atari game {task_title(task)}. The score is the return of a whole game, unclipped."
+    if judged_by(task) == "success":
+        return f"The task {task}. An episode succeeds or does not."
+    if judged_by(task) == "coverage":
+        return f"The task {task}. There is no reward: the question is how much an agent visits."
     return f"The environment {task}. The score is the return of an episode."
 
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rle.report.draw.depth import depth_figure
 from rle.report.draw.style import LineStyle
 from rle.report.draw.suites import suite_figures
+from rle.report.measure.depth import Depth, measure_depth
 from rle.report.measure.measures import TaskMeasures
 from rle.report.measure.suites import IQM, Comparison, SuiteResults
 from rle.report.measure.training import Training, reached
@@ -16,6 +18,7 @@ from rle.report.write.page import Section
 from rle.report.write.suite_tables import (
     aggregates_table,
     comparisons_table,
+    depth_table,
     over_ppo_table,
     scores_table,
     training_table,
@@ -35,11 +38,14 @@ def suite_section(
 ) -> Section:
     """Draw a suite; `with_details` if its tasks get no sections of their own."""
     suite = results.suite
+    depths = measure_depth(suite)
+    depth = depth_figure(depths, styles)
     tables = [
         aggregates_table(results) if results.aggregates else None,
         comparisons_table(results),
         over_ppo_table(results),
         training_table(trainings),
+        depth_table(depths),
         scores_table(suite, measured),
     ]
     folded = (runs_table(suite.groups, {}), settings_table(suite.groups)) if with_details else ()
@@ -57,7 +63,10 @@ def suite_section(
         ),
         tables=tuple(table for table in tables if table is not None),
         folded_tables=folded,
-        figures=tuple(suite_figures(results, trainings, styles, bootstrap)),
+        figures=(
+            *([] if depth is None else [depth]),
+            *suite_figures(results, trainings, styles, bootstrap),
+        ),
     )
 
 
@@ -111,7 +120,16 @@ def suite_summary(
         "comparisons": [_comparison_summary(found) for found in results.comparisons],
         "over_ppo": [_comparison_summary(found) for found in results.over_ppo],
         "training_needed": {t.key: [asdict(one) for one in reached(t.bands)] for t in trainings},
+        "deep_sea": [_depth_summary(depth) for depth in measure_depth(results.suite)],
         "notes": list(notes),
+    }
+
+
+def _depth_summary(depth: Depth) -> dict[str, Any]:
+    return {
+        "method": depth.method,
+        "sizes": [asdict(one) | {"median": one.median} for one in depth.solvings],
+        "exponent": depth.exponent,
     }
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rle.report.measure.measures import SCORE, Estimate, TaskMeasures
+from rle.report.measure.depth import Depth, Solving
+from rle.report.measure.measures import SCORE, Estimate, Measure, TaskMeasures, main_measure
 from rle.report.measure.suites import LABELS, Comparison, SuiteResults
 from rle.report.measure.training import POINTS, Reached, Training, reached
 from rle.report.read.methods import Suite
 from rle.report.read.words import DASH, number_text, short_name, span, steps_text
-from rle.report.write.tables import Cell, Table, count, estimate_cell, word
+from rle.report.write.tables import Cell, Table, count, estimate_cell, number, word
 
 Measured = Mapping[str, TaskMeasures]
 """By the full name of the task."""
@@ -126,10 +127,11 @@ def scores_table(suite: Suite, measured: Measured) -> Table:
     labels = suite.labels
     rows = []
     for group in suite.groups:
+        main = main_measure(group.task)
         estimates = {
-            label: found[SCORE.key]
+            label: found[main.key]
             for label, found in measured[group.task].estimates.items()
-            if SCORE.key in found
+            if main.key in found
         }
         steps = {method.label: method.steps for method in group.methods}
         best = max((one.interval.point for one in estimates.values()), default=None)
@@ -137,7 +139,7 @@ def scores_table(suite: Suite, measured: Measured) -> Table:
             (
                 word(short_name(group.task)),
                 steps_cell(list(steps.values())),
-                *(score_cell(estimates.get(label), best) for label in labels),
+                *(score_cell(estimates.get(label), best, main) for label in labels),
             )
         )
     headings = (
@@ -145,10 +147,14 @@ def scores_table(suite: Suite, measured: Measured) -> Table:
         ("steps", "Steps"),
         *((f"score_{label}", label) for label in labels),
     )
+    measures = dict.fromkeys(main_measure(group.task) for group in suite.groups)
+    what = ", or ".join(
+        "Mean return of the last 128 training episodes" if m is SCORE else m.label for m in measures
+    )
     return Table(
         "scores",
         "Score on every task",
-        "Mean return of the last 128 training episodes, mean over seeds with its 95 % confidence "
+        f"{what}, mean over seeds with its 95 % confidence "
         "interval; the highest mean of a task in bold, whether or not intervals tell it from the "
         "others.",
         headings,
@@ -156,17 +162,60 @@ def scores_table(suite: Suite, measured: Measured) -> Table:
     )
 
 
+def depth_table(depths: Sequence[Depth]) -> Table | None:
+    """When each method solved which size of DeepSea; None if there is nothing to compare."""
+    if not depths:
+        return None
+    sizes = sorted({one.size for depth in depths for one in depth.solvings})
+    rows = []
+    for depth in depths:
+        solvings = {one.size: one for one in depth.solvings}
+        deepest = max((size for size, _ in depth.solved), default=None)
+        rows.append(
+            (
+                word(depth.method),
+                *(_solving_cell(solvings.get(size)) for size in sizes),
+                number(deepest, 0),
+                number(depth.exponent, 3),
+            )
+        )
+    return Table(
+        "depth",
+        "Steps until DeepSea is solved",
+        "The first step at which at least half of the last 128 training episodes found the chest: "
+        "median over seeds, and how many seeds got there; the largest N that at least half of them "
+        "solved; and β of steps ~ 2^(β N), fitted to the medians (random actions: about 1).",
+        (
+            ("method", "Method"),
+            *((f"steps_{size}", f"N = {size}") for size in sizes),
+            ("largest", "Largest N"),
+            ("exponent", "β"),
+        ),
+        tuple(rows),
+    )
+
+
+def _solving_cell(one: Solving | None) -> Cell:
+    if one is None:
+        return Cell(DASH, None, (("", None), ("_solved", None), ("_seeds", 0)))
+    text = DASH if one.median is None else steps_text(one.median)
+    values = (one.median, len(one.steps), one.seeds)
+    columns = tuple(zip(("", "_solved", "_seeds"), values, strict=True))
+    return Cell(f"{text} ({len(one.steps)} of {one.seeds})", one.median, columns)
+
+
 def steps_cell(steps: list[int]) -> Cell:
     """Steps of training, a range where methods or tasks differ."""
     return Cell(span(steps, steps_text), max(steps), (("_min", min(steps)), ("_max", max(steps))))
 
 
-def score_cell(estimate: Estimate | None, best: float | None) -> Cell:
+def score_cell(estimate: Estimate | None, best: float | None, measure: Measure = SCORE) -> Cell:
     """A mean score with its interval, in bold if it is the best."""
     if estimate is None:
         return Cell(DASH, None, (("", None), ("_low", None), ("_high", None), ("_seeds", 0)))
     interval = estimate.interval
-    cell = estimate_cell(interval, score_digits(interval.point))
+    digits = score_digits(interval.point) if measure is SCORE else measure.digits
+    cell = estimate_cell(interval, digits)
     seeds = len(estimate.values)
     return replace(
         cell,

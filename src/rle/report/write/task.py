@@ -16,6 +16,7 @@ from rle.report.draw.suites import ablation_figures
 from rle.report.draw.trajectories import every_seed_figures, middle_figure, trajectory_figure
 from rle.report.measure.measures import (
     COVERAGE,
+    REACHED,
     SCORE,
     SUCCESS,
     Measure,
@@ -108,6 +109,7 @@ def _headline(group: TaskGroup, results: TaskMeasures) -> str:
     when = f"after {steps.pop()} steps" if len(steps) == 1 else "at the end of training"
     what = {
         COVERAGE: "Share of the free cells visited",
+        REACHED: "Share of the task's cells visited",
         SUCCESS: "Share of the last episodes that reached the goal",
         SCORE: "Mean return of the last 128 episodes",
     }[measure]

@@ -7,6 +7,7 @@ A record is light: what its tasks run on is imported when one of them is built.
 from rle.tasks.suites import fourroom as fourroom  # isort: skip
 from rle.tasks.suites import atari as atari  # isort: skip
 from rle.tasks.suites import control as control  # isort: skip
+from rle.tasks.suites import sparse as sparse  # isort: skip
 from rle.tasks.suites import envpool as envpool  # isort: skip
 from rle.tasks.suites import gym as gym  # isort: skip
 from rle.tasks.suites import handed_over as handed_over  # isort: skip

@@ -1,0 +1,61 @@
+"""MiniGrid's view: what stands in each of 7 x 7 cells, as zeros and ones.
+
+Chevalier-Boisvert et al., "Minigrid & Miniworld" (NeurIPS 2023). EnvPool shows the 7 x 7 cells before
+the agent as three small numbers each, the kind of object, its colour and its state, which are names and
+no amounts; the agent's direction; and 96 bytes of text, which nobody needs who is after the only goal
+there is. Here each number is a one among zeros, the direction too, and the text is left out: the first
+layer of every network that sees it, φ and RND's among them, is then an embedding of what stands in each
+cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from torch.nn import functional
+
+from rle.tasks.envpool import Layout
+from rle.tasks.sparse.successes import SuccessTask
+from rle.tasks.suite import Wanted
+from rle.tasks.suites.sparse import Engine
+
+SIDE = 7
+KINDS, COLOURS, STATES = 11, 6, 3
+"""How many there are: from unseen to agent, from red to grey, and open, closed or locked."""
+DIRECTIONS = 4
+SIZE = SIDE * SIDE * (KINDS + COLOURS + STATES) + DIRECTIONS
+
+
+class SymbolicView(Layout):
+    """float32 `[N, 984]`: of every cell its object, colour and state; then the direction."""
+
+    def __init__(self, env_id: str, space: spaces.Space[Any]) -> None:
+        super().__init__(env_id, space, ("image", "direction"))
+        self.shape = (SIZE,)
+
+    def tensor(self, observed: Any) -> Tensor:
+        """Observations of all environments, `[N, 984]`."""
+        image = torch.from_numpy(np.asarray(observed["image"])).long()
+        parts = [
+            functional.one_hot(image[..., channel], number).flatten(1)
+            for channel, number in enumerate((KINDS, COLOURS, STATES))
+        ]
+        direction = torch.from_numpy(np.asarray(observed["direction"])).long()
+        parts.append(functional.one_hot(direction.reshape(-1), DIRECTIONS))
+        return torch.cat(parts, 1).float()
+
+
+class MiniGridTask(SuccessTask):
+    """N of MiniGrid's worlds on EnvPool; an episode succeeds if it is rewarded."""
+
+    def __init__(self, engine: Engine, wanted: Wanted) -> None:
+        super().__init__(engine, wanted)
+        self.as_is = torch.ones(SIZE, dtype=torch.bool)
+
+    def _layout_of(self, space: spaces.Space[Any], observed: Collection[str]) -> Layout:
+        return SymbolicView(self._env_id, space)
