@@ -23,7 +23,7 @@ from tests.studies.test_parts import FOLDERS, STUDY
 
 FILES = ("metrics.jsonl", "episodes.jsonl", "config.json")
 NOT_HUMBLE = {"RAY_worker_niceness": "0"}
-MIDDLING = STUDY.replace("total_steps = 64", "total_steps = 25_600") + "checkpoint_every = 2_560\n"
+MIDDLING = STUDY.replace("total_steps = 64", "total_steps = 6_400") + "checkpoint_every = 640\n"
 LONG = STUDY.replace("total_steps = 64", "total_steps = 64_000_000")
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="the extra `ray` is not installed")
 

@@ -208,12 +208,18 @@ def _ended_in_order() -> Iterator[None]:
         yield
         return
 
+    numbers: list[int] = []
+
     def end(number: int, frame: object) -> None:
+        numbers.append(number)
         raise Interrupted(number)
 
     previous = signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except KeyboardInterrupt as error:
+        # Ray makes one of its own of what a handler raises.
+        raise (Interrupted(numbers[0]) if numbers else error) from None
     finally:
         signal.signal(signal.SIGTERM, previous)
 
