@@ -16,7 +16,7 @@ from rle.studies.executor import Ended, Executor
 from rle.studies.folder import GIVEN_UP, say_in_log
 
 ATTEMPTS = 3
-"""A run that has failed so often is given up; dying on the way, having come further, is no failure."""
+"""A run that has failed so often in a row is given up; dying, having come further, is no failure."""
 POLL_SECONDS = 0.5
 CANCELS = (
     "cancelling: runs write a checkpoint when their iteration ends; Ctrl-C again ends them at once"
@@ -93,8 +93,8 @@ class _Turns:
         if is_finished(path, self._runs[folder]):
             return
         # Machines die. Runs that die without coming any further have a reason of their own.
-        if not (end.died and _step(path) > self._furthest[folder]):
-            self._failures[folder] += 1
+        further = end.died and _step(path) > self._furthest[folder]
+        self._failures[folder] = 0 if further else self._failures[folder] + 1
         if self._failures[folder] < ATTEMPTS:
             self.waiting.insert(0, folder)
         elif not is_taken(path):
