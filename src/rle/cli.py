@@ -23,6 +23,7 @@ from rle.modules import search_working_folder
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory, require_folder
 from rle.runs.origin import find_origin
+from rle.runs.remote import is_address, place
 from rle.settings import changed
 from rle.studies.catalogue import find_study
 from rle.tasks.registry import check_task_name, is_task_name
@@ -205,7 +206,10 @@ def _study(arguments: Sequence[str]) -> None:
         "--workers", type=whole_number, default=None, help="processes (default: one per core)"
     )
     parser.add_argument(
-        "--out", type=Path, default=None, help="where its runs are (default: runs/<study>)"
+        "--out",
+        type=place,
+        default=None,
+        help="where its runs are (default: runs/<study>); a folder, or an address such as s3://bucket/name",
     )
     parser.add_argument(
         "--only",
@@ -223,13 +227,19 @@ def _study(arguments: Sequence[str]) -> None:
         "--cpus-per-run",
         type=float,
         default=None,
-        help="of a run on Ray (default: as many as it has threads)",
+        help="what a run takes (default: as the study declares, or as many as it has threads)",
     )
     parser.add_argument(
         "--gpus-per-run",
         type=float,
         default=None,
-        help="of a run on Ray (default: none); a fraction shares one",
+        help="the same, on Ray (default: none); a fraction shares one",
+    )
+    parser.add_argument(
+        "--memory-per-run",
+        default=None,
+        metavar="SIZE",
+        help="the same, such as 2GB: more runs than fit are not started",
     )
     known = parser.parse_args(arguments)
     part = find_study(known.study).only(known.tasks, known.methods)
@@ -243,11 +253,12 @@ def _study(arguments: Sequence[str]) -> None:
         ray=known.ray,
         cpus_per_run=known.cpus_per_run,
         gpus_per_run=known.gpus_per_run,
+        memory_per_run=known.memory_per_run,
     )
     if result.left:
         print(f"left to other processes, which are training them: {', '.join(result.left)}")
     print(
-        f"{len(result.finished)} runs finished in {result.path}; {result.steps:,} steps in "
+        f"{len(result.finished)} runs finished in {result.place}; {result.steps:,} steps in "
         f"{result.seconds:.0f} s, {result.steps / max(result.seconds, 1e-9):,.0f} steps/s in all"
     )
     if result.failed:
@@ -260,7 +271,7 @@ def _study_status(arguments: Sequence[str]) -> None:
     parser = _parser(
         "study status", "What is done of a study, what is running and what has failed."
     )
-    parser.add_argument("folder", type=Path, help="where its runs are, by default runs/<study>")
+    parser.add_argument("folder", type=place, help="where its runs are, by default runs/<study>")
     print(rle.study_status(parser.parse_args(arguments).folder))
 
 
@@ -268,7 +279,7 @@ def _report(arguments: Sequence[str]) -> None:
     """Figures, tables and one HTML page: rle report [DIR...] [--paper] [--out DIR]"""
     parser = _parser("report", "Figures, tables, summary.json and one self-contained report.html.")
     parser.add_argument(
-        "folders", type=Path, nargs="*", metavar="FOLDER", help="run directories, or above them"
+        "folders", type=place, nargs="*", metavar="FOLDER", help="run directories, or above them"
     )
     parser.add_argument(
         "--paper", action="store_true", help="the paper's Atari results, with the runs beside them"
@@ -283,7 +294,8 @@ def _report(arguments: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, default=None, help="where the report goes")
     known = parser.parse_args(arguments)
     for folder in known.folders:
-        require_folder(folder)
+        if not is_address(folder):
+            require_folder(folder)
     from rle.stats import Bootstrap
 
     bootstrap = Bootstrap(method=known.intervals)

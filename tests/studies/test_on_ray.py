@@ -1,26 +1,41 @@
 """Studies on Ray: the same runs, bit for bit, and one sentence where there is no Ray."""
 
+import os
+import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from rle.cli import main
+from rle.runs.directory import RunDirectory
+from rle.runs.files import is_held
 from rle.studies import study_status
+from rle.studies.executor import STOP_SECONDS
+from rle.studies.folder import last_words
 from rle.studies.on_ray import room_for
+from rle.studies.schedule import CANCELS
+from tests.runs.test_stopping import wait_for
 from tests.studies.test_parts import FOLDERS, STUDY
 
 FILES = ("metrics.jsonl", "episodes.jsonl", "config.json")
+NOT_HUMBLE = {"RAY_worker_niceness": "0"}
+MIDDLING = STUDY.replace("total_steps = 64", "total_steps = 12_800") + "checkpoint_every = 640\n"
+LONG = STUDY.replace("total_steps = 64", "total_steps = 64_000_000")
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="the extra `ray` is not installed")
 
 
 def test_no_run_is_spread_over_two_machines() -> None:
-    nodes = [{"CPU": 5.0, "GPU": 1.0}, {"CPU": 3.0}, {"memory": 1.0}]
-    assert room_for(nodes, 2, 0) == 2 + 1
-    assert room_for(nodes, 2, 0.25) == min(2, 4)
-    assert room_for(nodes, 0.5, 0.5) == min(10, 2)
-    assert room_for(nodes, 6, 0) == 0
+    nodes = [{"CPU": 5.0, "GPU": 1.0, "memory": 3e9}, {"CPU": 3.0}, {"memory": 1.0}]
+    assert room_for(nodes, {"CPU": 2, "GPU": 0}) == 2 + 1
+    assert room_for(nodes, {"CPU": 2, "GPU": 0.25}) == min(2, 4)
+    assert room_for(nodes, {"CPU": 0.5, "GPU": 0.5}) == min(10, 2)
+    assert room_for(nodes, {"CPU": 6, "GPU": 0}) == 0
+    assert room_for(nodes, {"CPU": 1, "memory": 1e9}) == min(5, 3)
 
 
 def test_no_ray(
@@ -37,8 +52,8 @@ def test_no_ray(
     ("options", "sentence"),
     [
         (["--ray", "local", "--workers", "2"], "leave them out with --ray"),
-        (["--cpus-per-run", "2"], "are for --ray"),
-        (["--gpus-per-run", "0.5"], "are for --ray"),
+        (["--gpus-per-run", "0.5"], "gpus-per-run is for --ray"),
+        (["--memory-per-run", "2"], "memory-per-run is '2': give a number and a unit, such as 2GB"),
         (["--ray", "local", "--cpus-per-run", "0"], "cpus-per-run is 0.0"),
         (["--ray", "local", "--gpus-per-run", "-1"], "gpus-per-run is -1.0"),
         (["--ray", "local", "--cpus-per-run", "1.5"], "cpus-per-run is 1.5: above 1, give a whole"),
@@ -53,43 +68,113 @@ def test_options_that_do_not_go_together(
     assert said.count("\n") == 1
 
 
-def command(folder: Path, out: str, *options: str) -> subprocess.CompletedProcess[str]:
-    (folder / "parts.toml").write_text(STUDY)
-    line = ["study", "parts.toml", "--out", out, *options]
-    return subprocess.run(
-        [sys.executable, "-m", "rle", *line],
+def command(
+    folder: Path, out: str, *options: str, text: str = STUDY, **more: Any
+) -> subprocess.Popen[str]:
+    """A study of its own process; Ray's are not as humble as it lets them be, for others' sake."""
+    (folder / "parts.toml").write_text(text)
+    return subprocess.Popen(
+        [sys.executable, "-m", "rle", "study", "parts.toml", "--out", out, *options],
         cwd=folder,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=300,
+        env=os.environ | NOT_HUMBLE,
+        **more,
     )
+
+
+def end_of(process: subprocess.Popen[str]) -> str:
+    said, error = process.communicate(timeout=900)
+    assert process.returncode == 0, error
+    return said
 
 
 def without_seconds(path: Path) -> list[str]:
     return [line.partition('"seconds"')[0] for line in path.read_text().splitlines()]
 
 
-@pytest.mark.slow
-def test_the_same_bits_as_in_local_processes(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    here = command(tmp_path, "here", "--workers", "1")
-    assert here.returncode == 0, here.stderr
-    there = command(tmp_path, "there", "--ray", "local")
-    assert there.returncode == 0, there.stderr
-    assert "3 runs finished in there; 192 steps" in there.stdout
-    assert study_status(tmp_path / "there").counts["done"] == 3
-    for folder in FOLDERS:
-        checkpoints = sorted((tmp_path / "here" / folder / "checkpoints").iterdir())
+def assert_same_bits(here: Path, there: Path, folders: list[str]) -> None:
+    for folder in folders:
+        checkpoints = sorted((here / folder / "checkpoints").iterdir())
         assert checkpoints
         for one in checkpoints:
-            other = tmp_path / "there" / folder / "checkpoints" / one.name
-            assert one.read_bytes() == other.read_bytes()
+            assert one.read_bytes() == (there / folder / "checkpoints" / one.name).read_bytes()
         for name in FILES:
-            one, other = (tmp_path / out / folder / name for out in ("here", "there"))
+            one, other = (out / folder / name for out in (here, there))
             assert without_seconds(one) == without_seconds(other)
-    # What Ray has trained, processes find done.
-    again = command(tmp_path, "there", "--workers", "1")
-    assert "; 0 steps in" in again.stdout
+
+
+@needs_ray
+def test_the_same_bits_as_in_local_processes(tmp_path: Path) -> None:
+    end_of(command(tmp_path, "here", "--seeds", "2"))
+    there = end_of(command(tmp_path, "there", "--seeds", "2", "--ray", "local"))
+    assert "2 runs finished in there; 128 steps" in there
+    assert study_status(tmp_path / "there").counts["done"] == 2
+    assert_same_bits(tmp_path / "here", tmp_path / "there", FOLDERS[:2])
+
+
+@pytest.mark.slow
+@needs_ray
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_cancels(number: signal.Signals, tmp_path: Path) -> None:
+    """All runs write a checkpoint and end, and so does Ray; processes then go on with them."""
+    process = command(
+        tmp_path,
+        "out",
+        *("--seeds", "1", "--ray", "local"),
+        text=LONG,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    run = tmp_path / "out" / FOLDERS[0]
+    log = run / "metrics.jsonl"
+    wait_for(lambda: log.exists() and len(without_seconds(log)) > 3)
+    before = RunDirectory(run).checkpoint_steps()
+    # A terminal's Ctrl-C reaches all processes.
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    _, error = process.communicate(timeout=STOP_SECONDS)
+    assert process.returncode == 128 + number
+    assert error == f"{CANCELS}\ninterrupted; the same command goes on from here\n"
+    found = RunDirectory.open(run)
+    assert found.checkpoint_steps() > before
+    assert found.latest_checkpoint() == found.metrics()[-1]["step"]
+    assert not is_held(run / "lock")
+
+
+def is_under_way(run: Path) -> bool:
+    """A process trains it, and has done so for a few iterations."""
+    log = run / "metrics.jsonl"
+    return is_held(run / "lock") and log.exists() and len(without_seconds(log)) > 5
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_machine_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve runs on three machines, one of which is killed while all are busy."""
+    from ray.cluster_utils import Cluster
+
+    for name, value in NOT_HUMBLE.items():
+        monkeypatch.setenv(name, value)
+    folders = [f"fourroom/ppo/seed-{seed}" for seed in range(12)]
+    end_of(command(tmp_path, "here", "--seeds", "12", text=MIDDLING))
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+        process = command(
+            tmp_path, "there", "--seeds", "12", "--ray", cluster.address, text=MIDDLING
+        )
+        paths = [tmp_path / "there" / folder for folder in folders]
+        wait_for(lambda: sum(is_under_way(path) for path in paths) == 3, seconds=300.0)
+        cluster.remove_node(nodes[0], allow_graceful=False)
+        # Until the run has finished elsewhere, its log tells of it.
+        wait_for(lambda: any("Ray ended it" in str(last_words(path)) for path in paths), 300.0)
+        said = end_of(process)
+    finally:
+        cluster.shutdown()
+    assert "12 runs finished in there" in said
+    assert study_status(tmp_path / "there").counts["done"] == 12
+    assert_same_bits(tmp_path / "here", tmp_path / "there", folders)
 
 
 def test_an_address_that_leads_nowhere(

@@ -1,23 +1,34 @@
 """Which run is started next, and how often, on an executor that does what it is told."""
 
+import contextlib
+import json
+import shutil
 from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from rle.config import RunConfig
-from rle.runs.directory import RunDirectory
+from rle.runs.directory import METRICS, RunDirectory
+from rle.studies.executor import Ended
 from rle.studies.folder import GIVEN_UP, last_words, say_in_log
 from rle.studies.running import StudyResult, what_failed
 from rle.studies.schedule import train_all
 from tests.builders import small_config
 
 
-class ToldExecutor:
-    """Ends one run per wait, the oldest first; `deaths` says how often each dies before it finishes."""
+class Death(int):
+    """The step at which a machine died."""
 
-    def __init__(self, slots: int, deaths: dict[str, int]) -> None:
-        self._slots, self._deaths = slots, dict(deaths)
+
+class ToldExecutor:
+    """Ends one run per wait, the oldest first; `ends` says how each does before it finishes.
+
+    A number is a failure of its own, at this step; a `Death` is one of its machine.
+    """
+
+    def __init__(self, slots: int, ends: dict[str, list[int]]) -> None:
+        self._slots, self._ends = slots, {folder: list(steps) for folder, steps in ends.items()}
         self._active: dict[str, tuple[RunConfig, Path]] = {}
         self.started: list[str] = []
         self.most = 0
@@ -31,16 +42,22 @@ class ToldExecutor:
         self.started.append(folder)
         self.most = max(self.most, len(self._active))
 
-    def wait(self, seconds: float) -> list[str]:
+    def wait(self, seconds: float) -> list[Ended]:
+        if not self._active:
+            return []
         folder = next(iter(self._active))
         config, path = self._active.pop(folder)
-        if self._deaths.get(folder, 0) > 0:
-            self._deaths[folder] -= 1
-            path.parent.mkdir(parents=True, exist_ok=True)
-            say_in_log(path, "rle: the dice are lost.")
-        else:
+        if not self._ends.get(folder):
+            shutil.rmtree(path, ignore_errors=True)
             RunDirectory.create(path, config).finish({"step": config.total_steps})
-        return [folder]
+            return [Ended(folder)]
+        step = self._ends[folder].pop(0)
+        path.mkdir(exist_ok=True)
+        (path / METRICS).write_text(json.dumps({"step": int(step)}) + "\n")
+        if isinstance(step, Death):
+            return [Ended(folder, died=True)]
+        say_in_log(path, "rle: the dice are lost.")
+        return [Ended(folder)]
 
     def stop(self) -> None:
         self.stopped = True
@@ -62,8 +79,8 @@ def test_every_run_once_and_no_more_than_fit(tmp_path: Path) -> None:
 
 
 def test_three_attempts_and_the_rest_goes_on(tmp_path: Path) -> None:
-    """b dies twice and finishes with its third attempt; c has no fourth."""
-    executor = ToldExecutor(1, {"b": 2, "c": 3})
+    """b fails twice and finishes with its third attempt; c has no fourth."""
+    executor = ToldExecutor(1, {"b": [0, 10], "c": [10, 20, 30]})
     assert train_all(RUNS, tmp_path, RUNS, executor, ignore) == ("c",)
     assert executor.started == ["a", "b", "b", "b", "c", "c", "c", "d"]
     assert last_words(tmp_path / "c") == ["rle: the dice are lost."] * 3 + [GIVEN_UP]
@@ -72,6 +89,34 @@ def test_three_attempts_and_the_rest_goes_on(tmp_path: Path) -> None:
     assert said == (
         f"c failed ({tmp_path / 'c-log.txt'}): the dice are lost; start the study again to go on."
     )
+
+
+def test_dying_machines_do_not_use_up_attempts(tmp_path: Path) -> None:
+    """b comes further at least every third time; c does not, after the first."""
+    deaths = {"b": [10, 10, 5, 20, 20, 30], "c": [30, 30, 20, 30]}
+    executor = ToldExecutor(1, {name: list(map(Death, steps)) for name, steps in deaths.items()})
+    assert train_all(RUNS, tmp_path, RUNS, executor, ignore) == ("c",)
+    assert executor.started == ["a", *"bbbbbbb", *"cccc", "d"]
+
+
+def test_a_run_of_ours_whose_machine_is_not_quite_dead_is_waited_for(tmp_path: Path) -> None:
+    """It is given up for dead and still holds the lock; two looks later it does not."""
+    executor = ToldExecutor(1, {"b": [Death(10)]})
+    runs = {folder: RUNS[folder] for folder in "ab"}
+    looks = 0
+    with contextlib.ExitStack() as machine:
+
+        def look(_: Collection[str]) -> None:
+            nonlocal looks
+            if executor.started[-1] == "b" and looks == 0:
+                machine.enter_context(RunDirectory(tmp_path / "b").locked())
+            looks += executor.started[-1] == "b"
+            if looks == 3:
+                machine.close()
+
+        assert train_all(runs, tmp_path, runs, executor, look) == ()
+    assert executor.started == ["a", "b", "b"]
+    assert looks == 4
 
 
 def test_a_run_that_another_process_trains_is_left_to_it(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from rle.runs.directory import RunDirectory
 from rle.studies import run_all
 from rle.studies.folder import log_of
 from rle.studies.running import StudyResult, what_failed
+from rle.studies.schedule import CANCELS
 from tests.builders import small_config
 from tests.runs.test_stopping import wait_for
 from tests.studies.test_studies import _workers_of
@@ -67,7 +68,7 @@ def test_interrupted_in_order(number: signal.Signals, tmp_path: Path) -> None:
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert error == "interrupted; the same command goes on from here\n"
+    assert error == f"{CANCELS}\ninterrupted; the same command goes on from here\n"
     assert not alive(workers)
     assert RunDirectory.open(tmp_path / "study" / "one").checkpoint_steps() > before
     assert "at once" not in log_of(tmp_path / "study" / "one").read_text()

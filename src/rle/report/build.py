@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,9 @@ from rle.report.write.summary import interval_method, task_summary, without_nan
 from rle.report.write.tables import to_csv, to_latex
 from rle.report.write.task import task_section
 from rle.runs.files import require_no_link
+from rle.runs.remote import is_address
 from rle.stats import DEFAULT_BOOTSTRAP, Bootstrap
+from rle.studies.mirror import mirrored
 
 PAPER_FOLDER = "paper-report"
 """Where the report goes when it is of the paper alone."""
@@ -52,10 +55,11 @@ def report(
     """Compare all runs below `paths`; returns the path of the page that shows them.
 
     Args:
-        paths: run directories, or folders that hold some at any depth.
+        paths: run directories, or folders that hold some at any depth; or addresses of such.
         out: where to write `report.html`, `summary.json`, `figures/` (SVG and PNG) and `tables/`
-            (CSV and LaTeX); by default `report` in the first of `paths`, or `paper-report`. A report
-            that is there is made anew; files that are no report's are not overwritten.
+            (CSV and LaTeX); by default `report` in the first of `paths` (or here, if that is an
+            address), or `paper-report`. A report that is there is made anew; files that are no
+            report's are not overwritten.
         paper: whether to rebuild the paper's Atari results and set the runs beside them; `paths`
             may then be empty.
         bootstrap: how intervals are made; the report says which method it was.
@@ -65,8 +69,26 @@ def report(
         len(paths) > 0 or paper,
         "no folder was given: name a run directory or a folder of runs, or ask for --paper.",
     )
-    roots = [Path(path) for path in paths]
+    with ExitStack() as copies:
+        # All of a study at an address is brought here, for as long as it is read.
+        roots = [
+            copies.enter_context(mirrored(path, whole=True)) if is_address(path) else Path(path)
+            for path in paths
+        ]
+        return _report(roots, paths, out, paper, bootstrap)
+
+
+def _report(
+    roots: list[Path],
+    paths: Sequence[Path | str],
+    out: Path | str | None,
+    paper: bool,
+    bootstrap: Bootstrap,
+) -> Path:
+    """Compare all runs below `roots`, which show what is at `paths`."""
     default = roots[0] / "report" if roots else Path(PAPER_FOLDER)
+    if paths and is_address(paths[0]):
+        default = Path("report")
     if out is None:
         require_no_link(default)  # it may be in a folder of somebody else's
     folder = default if out is None else Path(out)

@@ -15,6 +15,7 @@ from rle.errors import UsageError
 from rle.naming import folder_name, folder_within
 from rle.presets import preset_config
 from rle.settings import in_present_words, replace
+from rle.studies.resources import Resources
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Study:
     """None: each task's default."""
     own_steps: Mapping[str, int] = field(default_factory=dict)
     """Agent steps of each run on the tasks that are trained for longer than the others."""
+    resources: Resources = field(default_factory=Resources)
+    """What each run takes of a machine."""
 
     def __post_init__(self) -> None:
         for kind, names in (

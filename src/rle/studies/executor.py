@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from rle.config import RunConfig
 
 STOP_SECONDS = 120.0
 """How long an interrupted study waits for its runs to write their checkpoints and end."""
+
+Job = Callable[[RunConfig, Path, int], str | None]
+"""What a process that was started for a run does, on so many cores; see `worker.work`."""
+
+
+class Ended(NamedTuple):
+    """A run that is no longer going on; what became of it is in its folder."""
+
+    folder: str
+    died: bool = False
+    """Whether its process or machine died; otherwise it has come to an end of its own."""
 
 
 class Executor(Protocol):
@@ -25,7 +37,7 @@ class Executor(Protocol):
         """Start, or go on with, the run that is called `folder`, in the run directory `path`."""
         ...
 
-    def wait(self, seconds: float) -> list[str]:
+    def wait(self, seconds: float) -> list[Ended]:
         """The runs that have ended, however they did; waits up to `seconds` for one."""
         ...
 

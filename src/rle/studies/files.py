@@ -13,6 +13,7 @@ from rle.explore.registry import check_strategy_name
 from rle.presets import preset_config
 from rle.settings import replace
 from rle.studies.definitions import Method, Study
+from rle.studies.resources import Resources, parse_memory
 from rle.tasks.registry import check_task_name
 
 SUFFIX = ".toml"
@@ -21,7 +22,7 @@ SUFFIX = ".toml"
 class Key(NamedTuple):
     """What may stand under a key."""
 
-    kind: type
+    kind: type | tuple[type, ...]
     words: str
     needed: bool = True
 
@@ -34,6 +35,9 @@ OF_STUDY: Mapping[str, Key] = {
     "seeds": Key(int, "a whole number"),
     "total_steps": Key(int, "a whole number", needed=False),
     "preset": Key(str, "a text", needed=False),
+    "cpus_per_run": Key((int, float), "a number", needed=False),
+    "gpus_per_run": Key((int, float), "a number", needed=False),
+    "memory_per_run": Key(str, 'a text, such as "2GB"', needed=False),
 }
 OF_METHOD: Mapping[str, Key] = {
     "name": Key(str, "a text"),
@@ -67,6 +71,7 @@ def read_study(path: Path) -> Study:
             values["seeds"],
             values.get("total_steps"),
             values.get("preset"),
+            resources=_resources(values),
         ),
     )
     for method in methods:
@@ -105,6 +110,15 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise UsageError(
             f"the file {path} cannot be read ({error}): give one that declares a study."
         ) from error
+
+
+def _resources(values: Mapping[str, Any]) -> Resources:
+    memory = values.get("memory_per_run")
+    return Resources(
+        values.get("cpus_per_run"),
+        values.get("gpus_per_run", 0.0),
+        0 if memory is None else parse_memory(memory),
+    )
 
 
 def _method(table: Any, at: str) -> Method:

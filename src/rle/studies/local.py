@@ -7,6 +7,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,19 +16,17 @@ from pathlib import Path
 
 from rle.config import RunConfig
 from rle.machine import cores
-from rle.studies.executor import STOP_SECONDS
-from rle.studies.worker import work
+from rle.studies.executor import STOP_SECONDS, Ended, Job
 
 ORPHAN_SECONDS = 5.0
 """How long a run whose study is gone without a word may take to write a checkpoint and end."""
 
 
 class LocalExecutor:
-    """Up to `workers` processes side by side, for a study that misses `missing` runs."""
+    """Up to `workers` processes side by side, each of which does `job` on its `share` of the cores."""
 
-    def __init__(self, workers: int, missing: int) -> None:
-        self._workers = workers
-        self._share = share_of_cores(workers, missing)
+    def __init__(self, workers: int, share: int, job: Job) -> None:
+        self._workers, self._share, self._job = workers, share, job
         self._context = multiprocessing.get_context("spawn")
         self._active: dict[str, BaseProcess] = {}
 
@@ -35,18 +34,19 @@ class LocalExecutor:
         return self._workers
 
     def submit(self, folder: str, config: RunConfig, path: Path) -> None:
-        process = self._context.Process(target=_run, args=(config, path, self._share))
+        process = self._context.Process(target=_run, args=(self._job, config, path, self._share))
         with _interrupts_ignored():
             process.start()
         self._active[folder] = process
 
-    def wait(self, seconds: float) -> list[str]:
+    def wait(self, seconds: float) -> list[Ended]:
         sentinels = [process.sentinel for process in self._active.values()]
         multiprocessing.connection.wait(sentinels, seconds)
-        ended = [folder for folder, process in self._active.items() if not process.is_alive()]
-        for folder in ended:
-            self._active.pop(folder).join()
-        return ended
+        over = {name: each for name, each in self._active.items() if not each.is_alive()}
+        for folder, process in over.items():
+            process.join()
+            del self._active[folder]
+        return [Ended(folder, died=process.exitcode != 0) for folder, process in over.items()]
 
     def stop(self) -> None:
         workers = list(self._active.values())
@@ -83,9 +83,11 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _run(config: RunConfig, path: Path, share: int) -> None:
+def _run(job: Job, config: RunConfig, path: Path, share: int) -> None:
     _end_with_parent()
-    work(config, path, share)
+    sentence = job(config, path, share)
+    if sentence is not None:
+        print(f"rle: {sentence}", file=sys.stderr)
 
 
 def _end_with_parent() -> None:

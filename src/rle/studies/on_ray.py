@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rle.checks import require, require_not_negative, require_positive
+from rle.checks import require
 from rle.config import RunConfig
-from rle.errors import UsageError
+from rle.errors import RunError, UsageError
 from rle.machine import cores
-from rle.studies.executor import STOP_SECONDS
+from rle.studies.executor import STOP_SECONDS, Ended, Job
 from rle.studies.folder import say_in_log
-from rle.studies.worker import work
+from rle.studies.resources import Resources
 
 LOCAL = "local"
 """The address that stands for a Ray of this machine, which ends with the study."""
@@ -23,65 +23,70 @@ KNOCK_SECONDS = 10.0
 
 
 class RayExecutor:
-    """As many runs side by side as the cluster has room for, each with `cpus` and `gpus`.
+    """As many runs side by side as the cluster has room for, each in a process that does `job`.
 
     Args:
         address: `local`, or where a cluster is: `host:port`, or `auto` on one of its machines.
-        cpus: CPUs that one run takes.
-        gpus: GPUs that one run takes; a fraction shares one.
+        takes: what one run takes of a machine.
+        job: what is done for a run.
 
     """
 
-    def __init__(self, address: str, cpus: float, gpus: float) -> None:
-        require_positive("cpus-per-run", cpus)
-        require_not_negative("gpus-per-run", gpus)
-        for name, share in (("cpus-per-run", cpus), ("gpus-per-run", gpus)):
-            require(
-                share <= 1 or share % 1 == 0, f"{name} is {share:g}: above 1, give a whole number."
-            )
+    def __init__(self, address: str, takes: Resources, job: Job) -> None:
+        self._wanted = {"CPU": takes.cpus or 1, "GPU": takes.gpus, "memory": takes.memory}
+        self._share = max(1, math.floor(self._wanted["CPU"]))
         self._ray = _connected(address)
-        self._cpus, self._gpus = cpus, gpus
-        self._share = max(1, math.floor(cpus))
         # A process of its own for each run, as in a study without Ray: none finds another's state. What
         # becomes of a run that died is the study's to decide.
-        self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_calls=1, max_retries=0)(
-            work
-        )
+        self._work = self._ray.remote(
+            num_cpus=self._wanted["CPU"],
+            num_gpus=takes.gpus,
+            memory=takes.memory or None,
+            max_calls=1,
+            max_retries=0,
+        )(_in_process)
+        self._job = job
         self._active: dict[str, tuple[Any, Path]] = {}
         if self.slots() == 0:
             self._ray.shutdown()
             raise UsageError(
-                f"no machine of the Ray cluster has {cpus:g} CPUs and {gpus:g} GPUs for a run: give "
-                "fewer with --cpus-per-run and --gpus-per-run."
+                f"no machine of the Ray cluster has {takes} for a run: give less with --cpus-per-run, "
+                "--gpus-per-run and --memory-per-run."
             )
 
     def slots(self) -> int:
         alive = (node["Resources"] for node in self._ray.nodes() if node["Alive"])
-        return room_for(alive, self._cpus, self._gpus)
+        return room_for(alive, self._wanted)
 
     def submit(self, folder: str, config: RunConfig, path: Path) -> None:
         path = path.resolve()
-        self._active[folder] = (self._work.remote(config, path, self._share), path)
+        self._active[folder] = (self._work.remote(self._job, config, path, self._share), path)
 
-    def wait(self, seconds: float) -> list[str]:
+    def wait(self, seconds: float) -> list[Ended]:
         if not self._active:
             time.sleep(seconds)
             return []
         running = [result for result, _ in self._active.values()]
         self._ray.wait(running, timeout=seconds)
         ready, _ = self._ray.wait(running, num_returns=len(running), timeout=0)
-        ended = [folder for folder, (result, _) in self._active.items() if result in ready]
-        for folder in ended:
-            self._tell_of_death(*self._active.pop(folder))
-        return ended
+        over = [folder for folder, (result, _) in self._active.items() if result in ready]
+        return [Ended(folder, died=self._died(*self._active.pop(folder))) for folder in over]
 
-    def _tell_of_death(self, result: Any, path: Path) -> None:
-        """Let the log of a run say what Ray knows of how its process ended."""
+    def _died(self, result: Any, path: Path) -> bool:
+        """Whether a run's process did not end by itself; the run's log then says what Ray knows of it.
+
+        Raises:
+            RunError: a machine does not see the study's folder; every run that it is given would fail.
+
+        """
         try:
-            self._ray.get(result)
+            sentence = self._ray.get(result)
         except self._ray.exceptions.RayError as error:
-            path.parent.mkdir(parents=True, exist_ok=True)
             say_in_log(path, f"rle: Ray ended it ({str(error).strip().splitlines()[0]}).")
+            return True
+        if sentence is not None:
+            raise RunError(sentence)
+        return False
 
     def stop(self) -> None:
         running = [result for result, _ in self._active.values()]
@@ -98,9 +103,12 @@ class RayExecutor:
             self._ray.shutdown()
 
 
-def room_for(nodes: Iterable[Mapping[str, float]], cpus: float, gpus: float) -> int:
+def _in_process(job: Job, config: RunConfig, path: Path, share: int) -> str | None:
+    return job(config, path, share)
+
+
+def room_for(nodes: Iterable[Mapping[str, float]], wanted: Mapping[str, float]) -> int:
     """How many runs fit on machines with these resources: none is spread over two."""
-    wanted = {"CPU": cpus, "GPU": gpus}
     return sum(
         min(math.floor(node.get(kind, 0.0) / share) for kind, share in wanted.items() if share > 0)
         for node in nodes

@@ -8,26 +8,30 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from rle.checks import require
 from rle.config import RunConfig
-from rle.errors import Interrupted, UsageError
-from rle.machine import cores
-from rle.naming import exists, folder_within
+from rle.errors import Interrupted, RunError, UsageError
+from rle.machine import cores, memory_bytes
+from rle.naming import exists, folder_within, is_file
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.going_on import was_to_make
+from rle.runs.remote import is_address
 from rle.studies.catalogue import find_study
 from rle.studies.definitions import Study
-from rle.studies.executor import Executor
-from rle.studies.folder import GIVEN_UP, last_words, log_of, record_runs
-from rle.studies.local import LocalExecutor
+from rle.studies.executor import Executor, Job
+from rle.studies.folder import GIVEN_UP, RECORD, last_words, log_of, record_runs
+from rle.studies.local import LocalExecutor, share_of_cores
+from rle.studies.mirror import Mirror
 from rle.studies.parts import part_of
 from rle.studies.progress import study_display
+from rle.studies.resources import Resources, parse_memory
 from rle.studies.schedule import is_finished, train_all
+from rle.studies.worker import work, work_at
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,13 @@ class StudyResult:
     """Agent steps made in this call, over all runs."""
     left: tuple[str, ...] = ()
     """Runs that another process was training, and that were left to it."""
+    address: str | None = None
+    """Where its runs are, if that is no folder; `path` then shows how far they are, for a while."""
+
+    @property
+    def place(self) -> str:
+        """Where its runs are."""
+        return self.address or str(self.path)
 
 
 def study(
@@ -58,45 +69,82 @@ def study(
     ray: str | None = None,
     cpus_per_run: float | None = None,
     gpus_per_run: float | None = None,
+    memory_per_run: str | None = None,
 ) -> StudyResult:
     """Run what is missing of a study, or of a part of it; starting it again goes on.
 
     `study` is a name (see `rle list studies`), `module:name`, a TOML file, or a `Study` itself.
+    `out` is a folder, or an address that fsspec opens, such as `s3://bucket/name`.
     `only` is `K/N` for the K-th of N parts of its runs, which other processes may share a folder with.
-    `ray` is the address of a Ray cluster, or `local`; a run there has `cpus_per_run` (by default as many
-    as it has threads) and `gpus_per_run` (none).
+    `ray` is the address of a Ray cluster, or `local`. `cpus_per_run` (by default as many as it has
+    threads), `gpus_per_run` (none) and `memory_per_run` (such as `2GB`) are what a run takes there,
+    instead of what the study declares; here, CPUs and memory decide how many run side by side, if
+    `workers` does not.
     Call it from under `if __name__ == "__main__":` in a script: it starts processes.
     """
     declared = find_study(study)
     if out is None:
         out = Path("runs") / folder_within(Path("runs"), declared.name)
-    out = Path(out)
-    runs = declared.only(tasks, methods).runs(seeds, total_steps, out)
-    require(len(runs) > 0, "seeds is 0: give a number above 0.")
-    part = runs if only is None else part_of(runs, only)
+    takes = _resources(declared.resources, cpus_per_run, gpus_per_run, memory_per_run)
     if ray is not None:
         require(
             workers is None, "workers are processes of this machine: leave them out with --ray."
         )
-        cpus = max(run.machine.threads for run in part.values()) or 1
-        start = partial(
-            _on_ray, ray, cpus if cpus_per_run is None else cpus_per_run, gpus_per_run or 0
-        )
-        return run_all(runs, out, 1, quiet, part, start)
-    require(
-        cpus_per_run is None and gpus_per_run is None,
-        "cpus-per-run and gpus-per-run are for --ray: leave them out.",
+    else:
+        require(not gpus_per_run, "gpus-per-run is for --ray, which shares GPUs out: leave it out.")
+    require(workers is None or workers > 0, f"workers is {workers}: give a number above 0.")
+    mirror = Mirror(out) if is_address(out) else None
+    folder = Path(out) if mirror is None else mirror.path
+    with contextlib.nullcontext() if mirror is None else mirror.speaking():
+        runs = declared.only(tasks, methods).runs(seeds, total_steps, folder)
+        require(len(runs) > 0, "seeds is 0: give a number above 0.")
+        part = runs if only is None else part_of(runs, only)
+        workers = _side_by_side(part, takes) if workers is None else workers
+        start = partial(_start, mirror, part, takes, workers, ray)
+        result = run_all(runs, folder, workers, quiet, part, start)
+    return result if mirror is None else dataclasses.replace(result, address=mirror.address)
+
+
+def _start(
+    mirror: Mirror | None,
+    part: dict[str, RunConfig],
+    takes: Resources,
+    workers: int,
+    ray: str | None,
+    missing: int,
+) -> Executor:
+    """What carries out the runs of a study."""
+    job: Job = work if mirror is None else partial(work_at, mirror.address, mirror.path)
+    executor: Executor
+    if ray is not None:
+        from rle.studies.on_ray import RayExecutor
+
+        cpus = takes.cpus or max(run.machine.threads for run in part.values()) or 1
+        executor = RayExecutor(ray, dataclasses.replace(takes, cpus=cpus), job)
+    else:
+        executor = LocalExecutor(workers, share_of_cores(workers, missing), job)
+    return executor if mirror is None else mirror.watched(executor)
+
+
+def _resources(
+    declared: Resources, cpus: float | None, gpus: float | None, bytes_as_text: str | None
+) -> Resources:
+    """What a run takes: as the study declares, unless it is asked for otherwise."""
+    return Resources(
+        declared.cpus if cpus is None else cpus,
+        declared.gpus if gpus is None else gpus,
+        declared.memory if bytes_as_text is None else parse_memory(bytes_as_text),
     )
-    workers = _side_by_side(part) if workers is None else workers
-    require(workers > 0, f"workers is {workers}: give a number above 0.")
-    return run_all(runs, out, workers, quiet, part)
 
 
-def _side_by_side(runs: dict[str, RunConfig]) -> int:
-    """How many runs fit on the cores, given the threads that each asks for (0: all)."""
+def _side_by_side(runs: dict[str, RunConfig], takes: Resources) -> int:
+    """How many runs fit on the cores, given the threads that each asks for (0: all), and in memory."""
     available = cores()
-    widest = max(run.machine.threads or available for run in runs.values())
-    return max(1, available // widest)
+    widest = takes.cpus or max(run.machine.threads or available for run in runs.values())
+    fit = int(available // widest)
+    if takes.memory:
+        fit = min(fit, memory_bytes() // takes.memory)
+    return max(1, fit)
 
 
 def run_all(
@@ -105,12 +153,13 @@ def run_all(
     workers: int,
     quiet: bool = False,
     part: dict[str, RunConfig] | None = None,
-    start: Callable[[], Executor] | None = None,
+    start: Callable[[int], Executor] | None = None,
 ) -> StudyResult:
     """Train every configuration in its folder below `out`, unless it is there already.
 
     `part` of the `runs` of a study is what is trained here; the others are known to its folder. `start`
-    makes what carries them out; without it, they are processes of this machine.
+    makes what carries them out, given how many are missing; without it, they are processes of this
+    machine.
     """
     _check_folder(runs, out)
     make_folder(out, "--out")
@@ -119,10 +168,19 @@ def run_all(
     started = time.monotonic()
     display = study_display(out, _totals(runs), quiet)
     missing = [folder for folder, run in runs.items() if not is_finished(out / folder, run)]
+
+    def poll(running: Collection[str]) -> None:
+        _require_there(out)
+        display.poll(running)
+
     try:
+        if start is None:
+            executor: Executor = LocalExecutor(workers, share_of_cores(workers, len(missing)), work)
+        else:
+            executor = start(len(missing))
+        # Only now: Ray has a handler of its own.
         with _ended_in_order():
-            executor = LocalExecutor(workers, len(missing)) if start is None else start()
-            failed = train_all(runs, out, missing, executor, display.poll)
+            failed = train_all(runs, out, missing, executor, poll)
     finally:
         display.close()
     finished = tuple(folder for folder, run in runs.items() if is_finished(out / folder, run))
@@ -130,10 +188,13 @@ def run_all(
     return StudyResult(out, finished, failed, time.monotonic() - started, display.made, left)
 
 
-def _on_ray(address: str, cpus: float, gpus: float) -> Executor:
-    from rle.studies.on_ray import RayExecutor
-
-    return RayExecutor(address, cpus, gpus)
+def _require_there(out: Path) -> None:
+    """Raise `RunError` if a study's folder is gone: runs would begin anew wherever it was."""
+    if not is_file(out / RECORD):
+        raise RunError(
+            f"{out} is gone, or has no {RECORD} any more, while its runs are trained: bring it back and "
+            "start the study again to go on."
+        )
 
 
 def _totals(runs: dict[str, RunConfig]) -> dict[str, int]:
@@ -147,12 +208,18 @@ def _ended_in_order() -> Iterator[None]:
         yield
         return
 
+    numbers: list[int] = []
+
     def end(number: int, frame: object) -> None:
+        numbers.append(number)
         raise Interrupted(number)
 
     previous = signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except KeyboardInterrupt as error:
+        # Ray makes one of its own of what a handler raises.
+        raise (Interrupted(numbers[0]) if numbers else error) from None
     finally:
         signal.signal(signal.SIGTERM, previous)
 
@@ -160,7 +227,7 @@ def _ended_in_order() -> Iterator[None]:
 def what_failed(result: StudyResult) -> str:
     """A sentence about the runs of a study that failed: how many, and what the first has to say."""
     first, *others = result.failed
-    log = log_of(result.path / first)
+    log = f"{result.place}/{log_of(Path(first)).as_posix()}"
     lines = [line for line in last_words(result.path / first) if line != GIVEN_UP]
     said = lines[-1] if lines else "it left no word"
     more = f", and {len(others)} others, each with a log like it" if others else ""

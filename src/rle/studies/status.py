@@ -11,7 +11,9 @@ from rle.runs.checkpoints import Checkpoints
 from rle.runs.directory import LOCK, METRICS, RunDirectory, require_folder
 from rle.runs.files import is_held
 from rle.runs.logs import last_metrics, recent_metrics
+from rle.runs.remote import is_address
 from rle.studies.folder import GIVEN_UP, last_words, log_of, recorded_runs
+from rle.studies.mirror import mirrored
 
 STATES = ("done", "running", "failed", "interrupted", "missing")
 RECENT_SECONDS = 60.0
@@ -29,7 +31,7 @@ class RunStatus:
     total_steps: int
     steps_per_second: float = 0.0
     """Of a run that is running."""
-    log: Path | None = None
+    log: Path | str | None = None
     """What a run that failed has to say."""
 
 
@@ -37,7 +39,8 @@ class RunStatus:
 class StudyStatus:
     """All runs of a study. As a text, what people want to know of them."""
 
-    path: Path
+    path: Path | str
+    """A folder, or an address."""
     runs: tuple[RunStatus, ...]
 
     @property
@@ -83,19 +86,27 @@ class StudyStatus:
 
 
 def study_status(path: Path | str) -> StudyStatus:
-    """What is done of the study in the folder `path`, what is running, what has failed.
+    """What is done of the study in a folder, or at an address; what is running, what has failed.
 
     Raises:
         UsageError: no study was trained in this folder.
 
     """
-    path = Path(path)
-    require_folder(path)
-    runs = recorded_runs(path)
-    return StudyStatus(path, tuple(_status(path, *run) for run in runs.items()))
+    if is_address(path):
+        with mirrored(path) as folder:
+            return _all(folder, path.rstrip("/"))
+    folder = Path(path)
+    require_folder(folder)
+    return _all(folder, folder)
 
 
-def _status(out: Path, folder: str, total: int) -> RunStatus:
+def _all(folder: Path, place: Path | str) -> StudyStatus:
+    """Of the study that `folder` shows, and that is at `place`."""
+    runs = recorded_runs(folder)
+    return StudyStatus(place, tuple(_status(folder, place, *run) for run in runs.items()))
+
+
+def _status(out: Path, place: Path | str, folder: str, total: int) -> RunStatus:
     path = out / folder
     saved = max(Checkpoints(path).steps(), default=0)
     step = min(max(last_metrics(path).get("step", 0), saved), total)
@@ -104,7 +115,8 @@ def _status(out: Path, folder: str, total: int) -> RunStatus:
         return RunStatus(folder, "done", step, total)
     words = last_words(path)
     if words and words[-1] == GIVEN_UP and not is_held(path / LOCK):
-        return RunStatus(folder, "failed", step, total, log=log_of(path))
+        log = log_of(path) if place == out else f"{place}/{log_of(Path(folder)).as_posix()}"
+        return RunStatus(folder, "failed", step, total, log=log)
     if is_held(path / LOCK) or _is_growing(path):
         return RunStatus(folder, "running", step, total, _rate(path))
     return RunStatus(folder, "interrupted" if step > 0 else "missing", step, total)
