@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -113,14 +114,21 @@ def test_a_folder_under_the_name_of_a_file_that_is_being_written(run: RunDirecto
         resume(run.path, quiet=True)
 
 
+@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("name", [METRICS, EPISODES])
-def test_lines_that_were_doubled(run: RunDirectory, whole: RunDirectory, name: str) -> None:
-    # Behind what the manifest knows, too: a log may always have grown since.
+def test_lines_that_were_doubled(
+    run: RunDirectory, whole: RunDirectory, name: str, known: bool
+) -> None:
     path = run.path / name
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines, *lines[1:4]]))
-    with pytest.warns(UserWarning, match=f"{name} has 3 doubled lines, which are left out"):
+    if known:
+        # Behind what the manifest knows is nothing that is needed.
         resume(run.path, quiet=True)
+    else:
+        (run.path / MANIFEST).unlink()
+        with pytest.warns(UserWarning, match=f"{name} has 3 doubled lines, which are left out"):
+            resume(run.path, quiet=True)
     assert_ends_like(run, whole)
     assert without_time(run.metrics()) == without_time(whole.metrics())
     assert run.episodes() == whole.episodes()
@@ -374,3 +382,20 @@ def test_a_newer_run_is_refused(run: RunDirectory, capsys: pytest.CaptureFixture
         said = capsys.readouterr().err
         assert "newer version of the program (schema 2, and this one knows 1)" in said
         assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("damage", [(b'"iteration"', b'"mteration"'), (b'": 8,', b'": 0,')])
+def test_a_line_behind_the_checkpoint_cannot_look_like_an_earlier_one(
+    run: RunDirectory, whole: RunDirectory, damage: tuple[bytes, bytes]
+) -> None:
+    """What was logged after the last checkpoint goes, whatever became of it."""
+    for name in (METRICS, EPISODES):
+        path = run.path / name
+        later = path.read_bytes().splitlines(keepends=True)[-1]
+        later = re.sub(rb'"iteration": \d+', b'"iteration": 8', later)
+        path.write_bytes(path.read_bytes() + later.replace(*damage, 1))
+    resume(run.path, quiet=True)
+    assert run.incidents() == []
+    assert_ends_like(run, whole)
+    assert [row["iteration"] for row in run.metrics()] == list(range(1, len(run.metrics()) + 1))
+    assert len(run.episodes()) == len(whole.episodes())

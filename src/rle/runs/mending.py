@@ -103,12 +103,13 @@ class _Look(NamedTuple):
 
 def _look_at_logs(run: RunDirectory, iteration: int) -> list[_Look]:
     manifest = Manifest.read(run.path)
+    upto = _checked_part(run, manifest, iteration)
     looks = []
     ended: Counter[int] = Counter()
     for name in LOGS:
         path = run.path / name
         data = read_whole(path) if path.exists() else b""
-        lines = parse_lines(data)
+        lines = parse_lines(data if upto is None else data[: upto[name]])
         logged = [each for each in lines.whole if each[1].get("iteration", 0) <= iteration]
         kept = _once(logged, None if name == METRICS else ended)
         values = [value for _, value in kept]
@@ -127,6 +128,28 @@ def _look_at_logs(run: RunDirectory, iteration: int) -> list[_Look]:
             problem = doubled if problem is None else f"{doubled} {problem}"
         looks.append(_Look(name, data, b"".join(line + b"\n" for line, _ in kept), problem))
     return looks
+
+
+def _checked_part(run: RunDirectory, manifest: Manifest, iteration: int) -> dict[str, int] | None:
+    """How many bytes of each log are known to be as they were written; None: not all that is needed.
+
+    What comes after them was logged after every checkpoint: it goes, and whether a bit of it was flipped
+    need not be told, nor may it make a line look as if it were an earlier one.
+    """
+    marks = {name: manifest.mark(name) for name in LOGS}
+    sizes = {name: mark.size for name, mark in marks.items() if mark is not None}
+    if len(sizes) < len(LOGS):
+        return None
+    for name, size in sizes.items():
+        path = run.path / name
+        data = read_whole(path)[:size] if path.exists() else b""
+        if manifest.check_log(name, data) is not None:
+            return None
+        if name == METRICS:
+            values = [value for _, value in parse_lines(data).whole]
+            if _lacking_iterations(values, iteration) is not None:
+                return None
+    return sizes
 
 
 def _once(logged: list[Line], ended: Counter[int] | None) -> list[Line]:
