@@ -61,7 +61,7 @@ def seconds_of(*arguments: str, folder: Path) -> float:
 
 
 def bare(steps: int) -> tuple[float, float]:
-    """Of a run by itself: seconds from its start to its end, and the steps per second of its training."""
+    """Of a run by itself: seconds from start to end, and the steps per second of its training."""
     settings = [part for name, value in SETTINGS.items() for part in (f"--{name}", value)]
     with tempfile.TemporaryDirectory() as folder:
         line = ["train", TASK, "--explore", "rle", "--total-steps", str(steps), *settings]
