@@ -12,6 +12,7 @@ All are repeated in turn, and medians shown. Needs the extra `ray` for `ray`; an
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -59,12 +60,14 @@ def seconds_of(*arguments: str, folder: Path) -> float:
     return time.perf_counter() - started
 
 
-def bare(steps: int) -> float:
-    """A run by itself."""
+def bare(steps: int) -> tuple[float, float]:
+    """Of a run by itself: seconds from start to end, and the steps per second of its training."""
     settings = [part for name, value in SETTINGS.items() for part in (f"--{name}", value)]
     with tempfile.TemporaryDirectory() as folder:
         line = ["train", TASK, "--explore", "rle", "--total-steps", str(steps), *settings]
-        return seconds_of(*line, "--out", "run", folder=Path(folder))
+        seconds = seconds_of(*line, "--out", "run", folder=Path(folder))
+        closing = json.loads((Path(folder) / "run" / "finished.json").read_text())
+    return seconds, closing["steps_per_second"]
 
 
 def of_study(executor: str, seeds: int, steps: int) -> float:
@@ -76,23 +79,16 @@ def of_study(executor: str, seeds: int, steps: int) -> float:
         return seconds_of(*line, folder=Path(folder))
 
 
-def steps_in(seconds: float) -> int:
-    """How many steps a run makes in so many seconds after its start, from two lengths of it."""
-    short, long = 8_192, 65_536
-    rate = (long - short) / max(bare(long) - bare(short), 1e-3)
-    return max(short, int(rate * seconds))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5.0, help="of training in each run")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--executors", nargs="+", default=list(OF_EXECUTORS), choices=OF_EXECUTORS)
     known = parser.parse_args()
-    steps = steps_in(known.seconds)
+    steps = int(bare(32_768)[1] * known.seconds)
     times: dict[str, list[float]] = {"train": []}
     for _ in range(known.repeats):
-        times["train"].append(bare(steps))
+        times["train"].append(bare(steps)[0])
         for executor in known.executors:
             for seeds in (1, MANY):
                 times.setdefault(f"{executor} {seeds}", []).append(of_study(executor, seeds, steps))

@@ -66,6 +66,7 @@ def offered(line: str) -> list[str]:
         ("study mine.t", [FILES]),
         ("resume runs/", [FILES]),
         ("report runs/a ", [FILES]),
+        ("study demo --out r", [FILES]),
         ("report --intervals p", ["percentile"]),
         ("eval runs/a --gr", ["--greedy"]),
     ],

@@ -21,6 +21,7 @@ from rle.errors import UsageError
 from rle.explore.registry import strategy_names
 from rle.modules import FEATURE_GROUP, installed
 from rle.presets import default_preset, preset_config, preset_names
+from rle.runs.remote import place
 from rle.studies.catalogue import find_study
 from rle.studies.files import SUFFIX, named_in
 from rle.studies.registry import STUDIES
@@ -167,7 +168,7 @@ class _Line:
     def _values_of_action(self, action: argparse.Action, word: str) -> Candidates | None:
         if action.choices is not None:
             return dict.fromkeys(map(str, action.choices), "")
-        if action.type is Path:
+        if action.type in (Path, place):
             return None
         if action.dest == "task":
             return _tasks_or_runs(word) if self.verb == "check" else _tasks(word)
