@@ -6,13 +6,8 @@ import json
 from pathlib import Path
 
 import rle
-from rle.report.read.records import (
-    _missing_episodes,
-    last_lines,
-    read_run,
-    score_at_end,
-    thinned_lines,
-)
+from rle.report.read.lines import doubtful_episodes, last_lines, thinned_lines
+from rle.report.read.records import read_run, score_at_end
 
 
 def write_lines(path: Path, number: int) -> Path:
@@ -92,9 +87,27 @@ def test_episodes_that_are_missing_at_the_end_are_told(tmp_path: Path) -> None:
     """Behind the last checkpoint no checksum would tell."""
     for kept, missing in ((5, False), (4, True), (3, True), (0, True)):
         logs_of(tmp_path, [3, 0, 2, 0], kept)
-        assert bool(_missing_episodes(tmp_path)) is missing, kept
+        assert bool(doubtful_episodes(tmp_path)) is missing, kept
     logs_of(tmp_path, [0, 0], 0)
-    assert not _missing_episodes(tmp_path)
+    assert not doubtful_episodes(tmp_path)
+
+
+def test_a_score_that_was_changed_is_told(tmp_path: Path) -> None:
+    """The mean of 1, 1 and 4 is 2."""
+    (tmp_path / "metrics.jsonl").write_text(
+        json.dumps({"iteration": 1, "step": 1, "episodes": 3, "score": 2.0}) + "\n"
+    )
+    for last, told in ((4.0, False), (5.0, True)):
+        (tmp_path / "episodes.jsonl").write_text(
+            "".join(
+                json.dumps({"iteration": 1, "step": 1, "score": score}) + "\n"
+                for score in (1.0, 1.0, last)
+            )
+            # Not yet in the metrics.
+            + json.dumps({"iteration": 2, "step": 2, "score": 100.0})
+            + "\n"
+        )
+        assert bool(doubtful_episodes(tmp_path)) is told
 
 
 def test_a_checkpoint_that_was_removed_is_told(tmp_path: Path) -> None:

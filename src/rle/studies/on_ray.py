@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import socket
 import time
@@ -124,10 +125,12 @@ def _connected(address: str) -> Any:
             "--ray needs Ray, which is not installed: pip install 'random-latent-exploration[ray]'."
         ) from error
     require(address != "", "ray is '': give local, or the address of a cluster.")
-    here = {"num_cpus": cores(), "include_dashboard": False} if address == LOCAL else {}
+    here: dict[str, Any] = (
+        {"num_cpus": cores(), "include_dashboard": False} if address == LOCAL else {}
+    )
     try:
         _knock(address)
-        ray.init(address, log_to_driver=False, logging_level="ERROR", **here)
+        ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **here)
     # Of an address that leads nowhere, it depends on its form which one it is.
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         why = (str(error).strip().splitlines() or ["no reason given"])[0]

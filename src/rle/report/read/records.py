@@ -1,18 +1,12 @@
-"""Finding runs below a folder, and what a report needs to know of each.
-
-Logs are read quickly: a curve needs a few hundred points, a score the last 128 episodes. The Atari
-grid of the paper is 1140 runs of 2441 iterations and some 25 000 episodes each: parsing every line of
-it takes minutes and shows nothing more.
-"""
+"""Finding runs below a folder, and what a report needs to know of each."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +14,19 @@ import numpy.typing as npt
 from rle.checks import LARGEST, require
 from rle.errors import UsageError
 from rle.renamed import present_metrics
+from rle.report.read.lines import (
+    doubtful_episodes,
+    last_lines,
+    lines_after,
+    scores_of,
+    thinned_lines,
+)
 from rle.report.read.settings import Settings, origin_of, planned_steps, read_settings
 from rle.report.read.words import is_fourroom, judged_by, plain_text, steps_text
 from rle.runs.directory import EPISODES, METRICS, RunDirectory, require_folder
 from rle.runs.episodes import WINDOW
-from rle.runs.files import DamagedFileError, read_whole, reading
+from rle.runs.files import DamagedFileError
 from rle.runs.listing import run_folders
-from rle.runs.logs import parse_line
 
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 """What is raised by files that hold something else than they should."""
@@ -38,10 +38,6 @@ MAIN_CURVES = ("coverage", "visitation_entropy", "score")
 """The metrics that have figures of their own."""
 END_SHARE = 0.1
 """The end of a run: the last tenth of its steps."""
-MOST_LINES = 201
-"""So many lines of a log are parsed; a curve is drawn with fewer points."""
-_BLOCK = 32 * 1024
-"""Bytes read from the end of a file at first; 128 episodes take about 12 000."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +126,7 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
     curves, last, notes = _read_metrics(directory.path)
     notes += [*directory.problems(), *(str(each.get("what")) for each in directory.incidents())]
     notes += [f"the checkpoint at step {lost:,} is gone." for lost in directory.lost_checkpoints()]
-    notes += _missing_episodes(directory.path)
+    notes += doubtful_episodes(directory.path)
     finished = directory.finished()
     step = int(last.get("step", 0))
     score = None if is_fourroom(task) else score_at_end(directory.path / EPISODES)
@@ -163,21 +159,6 @@ def _read_run(directory: RunDirectory, name: str) -> RunRecord:
         artefacts=tuple(artefacts),
         notes=tuple(notes),
     )
-
-
-def _missing_episodes(path: Path) -> list[str]:
-    """Whether the last episodes that the metrics count are all there."""
-    counted = [line for line in last_lines(path / METRICS, WINDOW) if line.get("episodes")]
-    if not counted:
-        return []
-    iteration, expected = counted[-1].get("iteration"), counted[-1]["episodes"]
-    if not isinstance(expected, int) or expected > WINDOW:
-        return []
-    last = last_lines(path / EPISODES, WINDOW)
-    found = sum(episode.get("iteration") == iteration for episode in last)
-    if found >= expected:
-        return []
-    return [f"{EPISODES} ends before {METRICS} does: its last episodes are not those of the run."]
 
 
 def _success(path: Path, task: str, step: int) -> float | None:
@@ -257,7 +238,7 @@ def success_at_end(path: Path, steps: int) -> float | None:
 
     None if no episode ended there.
     """
-    ended = [score > 0 for score in _scores(lines_after(path, (1 - END_SHARE) * steps))]
+    ended = [score > 0 for score in scores_of(lines_after(path, (1 - END_SHARE) * steps))]
     return sum(ended) / len(ended) if ended else None
 
 
@@ -266,81 +247,5 @@ def score_at_end(path: Path) -> float | None:
 
     Where fewer have ended, of these. Scores are of whole games, unclipped.
     """
-    scores = _scores(last_lines(path, WINDOW))
+    scores = scores_of(last_lines(path, WINDOW))
     return float(np.mean(scores)) if scores else None
-
-
-def _scores(episodes: list[dict[str, Any]]) -> list[float]:
-    found = [episode.get("score") for episode in episodes]
-    return [score for score in found if isinstance(score, int | float)]
-
-
-class Thinned(NamedTuple):
-    """Some lines of a log."""
-
-    lines: list[dict[str, Any]]
-    damaged: int = 0
-    """How many were left out because they are no objects."""
-    cut_short: bool = False
-    """Whether the last one lacks its end and was left out."""
-
-
-def thinned_lines(path: Path, most: int = MOST_LINES) -> Thinned:
-    """Objects of a JSON-lines file.
-
-    All of a short file. Of a long one `most` at even distances, the first and the last among them,
-    unless it holds NaN, infinity or a line that is no object: these must be counted, so it is then read
-    whole.
-    """
-    if not path.exists():
-        return Thinned([])
-    data = read_whole(path)
-    whole = data[: data.rfind(b"\n") + 1]
-    lines = whole.split(b"\n")[:-1]
-    if (
-        len(lines) > most
-        and b"NaN" not in whole
-        and b"Infinity" not in whole
-        and whole.count(b"}\n{") == len(lines) - 1
-    ):
-        kept = np.linspace(0, len(lines) - 1, most).round().astype(int)
-        lines = [lines[number] for number in kept]
-    found = _objects(lines)
-    return Thinned(found, len(lines) - len(found), len(whole) < len(data))
-
-
-def _objects(lines: list[bytes]) -> list[dict[str, Any]]:
-    """Lines that are damaged are left out."""
-    return [value for line in lines if (value := parse_line(line)) is not None]
-
-
-def last_lines(path: Path, number: int) -> list[dict[str, Any]]:
-    """The last `number` objects of a JSON-lines file, read from its end."""
-    if not path.exists():
-        return []
-    block = _BLOCK
-    with reading(path) as file:
-        size = file.seek(0, os.SEEK_END)
-        while True:
-            start = max(0, size - block)
-            file.seek(start)
-            data = file.read(size - start)
-            lines = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
-            # The first line of a block that starts inside the file may lack its beginning.
-            if start == 0 or len(lines) > number:
-                return _objects(lines[-number:])
-            block *= 4
-
-
-def lines_after(path: Path, step: float) -> list[dict[str, Any]]:
-    """The objects of a JSON-lines file, in order of their steps, that lie beyond `step`."""
-    if not path.exists():
-        return []
-    data = read_whole(path)
-    found: list[dict[str, Any]] = []
-    for line in reversed(data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]):
-        values = parse_line(line)
-        if values is not None and values["step"] <= step:
-            break
-        found += [] if values is None else [values]
-    return found[::-1]
