@@ -1,6 +1,6 @@
 """How a run's cost grows with environments and devices: measured parts, a model, and what it predicts.
 
-    python benchmarks/scaling.py FILE.json [TASK...] [--seconds 8] [--rounds 3]
+    python benchmarks/scaling.py FILE.json [TASK@PRESET...] [--seconds 8] [--rounds 3]
     python benchmarks/scaling.py FILE.json --show
 
 Each case is a process of its own with one thread per rank; cases take turns, round by round. Timed
@@ -27,17 +27,21 @@ PARTS = ("environments", "acting", "bonus", "learning", "reducing", "rest")
 WARM_UP = 3
 CASES = ((1, 1), (2, 1), (4, 1), (1, 2), (2, 2))
 """Environments, in multiples of the preset's, and ranks."""
-TASKS = ("fourroom", "control/Ant", "atari/Breakout")
+TASKS = ("fourroom@paper", "control/Ant@desktop", "atari/Breakout@desktop")
 
 
-def measure_here(task: str, times: int, ranks: int, seconds: float) -> dict[str, float]:
-    """Seconds of each part of an iteration, in the first of `ranks` processes."""
+def measure_here(name: str, times: float, ranks: int, seconds: float) -> dict[str, float]:
+    """Seconds of each part of an iteration of `TASK@PRESET`, in the first of `ranks` processes."""
     import rle
     from rle.presets import preset_config
     from rle.runs.callbacks import Callback
     from rle.world import World
 
-    config = preset_config(task, "rle", None if task == "fourroom" else "desktop")
+    task, preset = name.split("@")
+    config = preset_config(task, "rle", preset)
+    images = task.startswith("atari/")
+    # Images are slow, and nothing is compiled for them.
+    warm_up = 1 if images else WARM_UP
     spent = dict.fromkeys(PARTS, 0.0)
     open_parts: list[str] = []
 
@@ -73,22 +77,21 @@ def measure_here(task: str, times: int, ranks: int, seconds: float) -> dict[str,
             timed(trainer.learner, "_bonus", "bonus")
 
         def on_iteration(self, trainer: Any, metrics: Any, episodes: Any) -> None:
-            if trainer.iteration == WARM_UP:
+            if trainer.iteration == warm_up:
                 spent.update(dict.fromkeys(PARTS, 0.0))
                 self.started, self.first = time.perf_counter(), trainer.iteration
-            if trainer.iteration > WARM_UP:
+            if trainer.iteration > warm_up:
                 passed = time.perf_counter() - self.started
                 self.iterations, self.seconds = trainer.iteration - self.first, passed
-                if passed >= seconds and self.iterations >= 2:
+                if passed >= seconds:
                     trainer.stop("measured")
 
     watch = Measure()
-    num_envs = config.environment.num_envs * times
-    images = task.startswith("atari/")
+    num_envs = round(config.environment.num_envs * times)
     with tempfile.TemporaryDirectory() as folder:
         rle.train(
             task,
-            preset=config.preset,
+            preset=preset,
             out=Path(folder) / "run",
             total_steps=10**9,
             devices=ranks,
@@ -114,8 +117,9 @@ def measure_here(task: str, times: int, ranks: int, seconds: float) -> dict[str,
 def measure(out: Path, tasks: list[str], seconds: float, rounds: int) -> None:
     found: dict[str, list[Any]] = {}
     for task in tasks:
+        cases = [case for case in CASES if case[0] < 4 or not task.startswith("atari/")]
         for turn in range(rounds):
-            for times, ranks in CASES:
+            for times, ranks in cases:
                 case = [task, str(times), str(ranks), str(seconds)]
                 line = [sys.executable, __file__, str(out), "--case", *case]
                 said = subprocess.run(line, check=True, capture_output=True, text=True).stdout
@@ -174,7 +178,7 @@ def main() -> None:
     known = parser.parse_args()
     if known.case is not None:
         task, times, ranks, seconds = known.case
-        print(json.dumps(measure_here(task, int(times), int(ranks), float(seconds))))
+        print(json.dumps(measure_here(task, float(times), int(ranks), float(seconds))))
         return
     if not known.show:
         measure(known.file, known.tasks, known.seconds, known.rounds)

@@ -4,12 +4,12 @@
 
 An iteration of a run on R ranks takes
 
-    rollout + learning, each a constant and a share per environment of a rank
-    + reducing: messages · latency + 2 (R - 1) / R · bytes / bandwidth
+    its transitions / R, each at the cost of environment, acting, bonus and learning
+    + reducing: messages · latency · log2(2 R) + 2 (R - 1) / R · bytes / bandwidth
 
-and a study as long as its longest queue of runs, with a start for each. The parts that belong to a
-machine are given by `Machine`; those of this page's machine were measured (`benchmarks/scaling.py`),
-those of a GPU are assumed, and said to be.
+and a study as long as its longest queue of runs, each with a start and its savings. What a transition
+costs was measured on a core of this page's machine (`benchmarks/scaling.py`); of a GPU it is only said
+what it could do at most, if everything but the environments cost nothing.
 """
 
 from __future__ import annotations
@@ -39,78 +39,97 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """Seconds per transition, and between ranks."""
+class Device:
+    """Seconds that one transition takes there, and what ranks take to talk."""
 
-    rollout: float
-    """Environment and acting."""
-    learning: float
-    """All epochs."""
+    environments: float
+    acting: float = 0.0
+    bonus: float = 0.0
+    learning: float = 0.0
+    """In all epochs."""
+    saving: float = 0.001
+    """Share of the time that checkpoints take."""
     latency: float = 100e-6
-    """Of one message between all ranks."""
+    """Of one message."""
     bandwidth: float = 1e9
     """Bytes per second."""
 
+    @property
+    def transition(self) -> float:
+        """Everything that a transition takes."""
+        return self.environments + self.acting + self.bonus + self.learning
 
-def iteration(work: Work, machine: Machine, ranks: int = 1) -> float:
+
+def iteration(work: Work, device: Device, ranks: int = 1) -> float:
     """Seconds of an iteration split over `ranks`."""
-    own = (machine.rollout + machine.learning) * work.transitions / ranks
+    own = device.transition * work.transitions / ranks
     if ranks == 1:
         return own
     messages = work.gradient_steps + (work.rollout_steps if work.lockstep else 0)
-    ring = 2 * (ranks - 1) / ranks
-    sent = ring * 4 * work.parameters * work.gradient_steps / machine.bandwidth
-    # Whatever the network, each message goes round all ranks.
-    return own + messages * machine.latency * math.log2(2 * ranks) + sent
+    sent = 2 * (ranks - 1) / ranks * 4 * work.parameters * work.gradient_steps
+    # Whatever the network, each message reaches all ranks in that many rounds at best.
+    return own + messages * device.latency * math.log2(2 * ranks) + sent / device.bandwidth
 
 
-def rate(work: Work, machine: Machine, ranks: int = 1) -> float:
+def rate(work: Work, device: Device, ranks: int = 1) -> float:
     """Agent steps per second."""
-    return work.transitions / iteration(work, machine, ranks)
+    return work.transitions / iteration(work, device, ranks)
 
 
 def study_days(
-    runs: int, steps: int, work: Work, machine: Machine, devices: int, start: float = 30.0
+    runs: int, steps: int, work: Work, device: Device, devices: int, start: float = 30.0
 ) -> tuple[int, float]:
     """The ranks of each run that finish a study soonest on so many devices, and the days it takes."""
-    ranks = 1
     best = (1, math.inf)
+    ranks = 1
     while ranks <= min(devices, work.num_envs):
         queue = math.ceil(runs / (devices // ranks))
-        seconds = queue * (start + steps / rate(work, machine, ranks))
+        training = steps / rate(work, device, ranks) / (1 - device.saving)
+        seconds = queue * (start + training)
         if seconds < best[1] * (1 - 1e-9):
             best = (ranks, seconds)
         ranks *= 2
     return best[0], best[1] / DAY
 
 
-ATARI = Work(num_envs=128, rollout_steps=128, gradient_steps=16, parameters=4_200_000)
-ROBOT = Work(num_envs=4096, rollout_steps=16, gradient_steps=40, parameters=300_000, lockstep=True)
-
-
-def table(name: str, runs: int, steps: int, work: Work, machine: Machine) -> list[str]:
-    """Lines of a table: devices, ranks per run, days, device-hours, and what they cost in waiting."""
+def table(runs: int, steps: int, work: Work, device: Device) -> list[str]:
+    """Lines of a table: devices, ranks per run, days, and how much of the devices' time is training."""
     lines = [
-        f"\n{name}: {runs} runs of {steps:,} steps",
         "| devices | ranks per run | steps/s of a run | days | device-hours | efficiency |",
         "|---|---|---|---|---|---|",
     ]
-    alone = runs * steps / rate(work, machine) / 3600
-    for devices in (1, 8, 64, 512):
-        ranks, days = study_days(runs, steps, work, machine, devices)
+    alone = runs * steps * device.transition / 3600
+    for devices in (8, 64, 512):
+        ranks, days = study_days(runs, steps, work, device, devices)
         hours = days * 24 * devices
         lines.append(
-            f"| {devices} | {ranks} | {rate(work, machine, ranks):,.0f} | {days:,.1f} | {hours:,.0f} | "
+            f"| {devices} | {ranks} | {rate(work, device, ranks):,.0f} | {days:,.1f} | {hours:,.0f} | "
             f"{alone / hours:.0%} |"
         )
     return lines
 
 
+ATARI = Work(num_envs=128, rollout_steps=128, gradient_steps=16, parameters=1_616_692)
+ROBOT = Work(num_envs=4096, rollout_steps=16, gradient_steps=8, parameters=686_690)
+
+# Microseconds on one core (benchmarks/scaling.py). Atari's paper preset makes four epochs where
+# `desktop` makes one.
+ATARI_CORE = Device(650e-6, 700e-6, 5e-6, 4 * 900e-6)
+ROBOT_CORE = Device(330e-6, 10e-6, 1e-6, 300e-6)
+GPU_CORES = 8
+
+
 def main() -> None:
-    core = Machine(rollout=1 / 900, learning=1 / 430)
-    gpu = Machine(rollout=1 / 9000, learning=1 / 12000, latency=30e-6, bandwidth=20e9)
-    for what, machine in (("a CPU core", core), ("a GPU with eight cores, assumed", gpu)):
-        print("\n".join(table(f"Atari grid, each device {what}", 1140, 40_000_000, ATARI, machine)))
+    """Print all tables."""
+    for name, runs, steps, work, core in (
+        ("Atari grid", 1140, 40_000_000, ATARI, ATARI_CORE),
+        ("Nine robots", 9 * 4 * 5, 100_000_000, ROBOT, ROBOT_CORE),
+    ):
+        limit = Device(core.environments / GPU_CORES, latency=30e-6, bandwidth=20e9)
+        print(f"\n{name}: {runs} runs of {steps:,} steps on CPU cores\n")
+        print("\n".join(table(runs, steps, work, core)))
+        print(f"\nThe same on GPUs with {GPU_CORES} cores each, at most\n")
+        print("\n".join(table(runs, steps, work, limit)))
 
 
 if __name__ == "__main__":

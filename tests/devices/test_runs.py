@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from rle.checkup.check import check
+from rle.errors import UsageError
 from rle.report.measure.play import watch
 from rle.runs.checkpoints import Checkpoints
 from rle.runs.evaluate import evaluate, trajectories
@@ -61,7 +62,11 @@ def test_a_run_is_saved_resumed_evaluated_filmed_and_begun_with(case: str, tmp_p
         begun = train_config(config, tmp_path / "begun", quiet=True, init_from=run.path)
         assert begun.finished() is not None
         pytest.importorskip("av")
-        film(run.path, tmp_path / "clips", clips=1, seconds=0.1)
+        try:
+            film(run.path, tmp_path / "clips", clips=1, seconds=0.1)
+        except UsageError as error:
+            # Robots are drawn by OpenGL, which not every machine has.
+            pytest.skip(str(error))
         assert list((tmp_path / "clips").glob("*.mp4"))
 
 

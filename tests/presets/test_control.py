@@ -212,5 +212,5 @@ def test_elsewhere_the_default_is_the_papers() -> None:
     for task in ("fourroom", "atari/Pong", "gym/CartPole-v1"):
         assert preset_config(task, "rle") == preset_config(task, "rle", "paper")
     for task in ("fourroom", "gym/CartPole-v1"):
-        with pytest.raises(UsageError, match="for control/ and atari/ tasks"):
+        with pytest.raises(UsageError, match="for control/, atari/ and sparse/ tasks"):
             preset_config(task, "rle", "desktop")

@@ -142,7 +142,7 @@ def test_runs_resume_exactly(env: str, explore: str, tmp_path: Path) -> None:
 def test_a_rollout_with_several_choices_is_one_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """Traced whole, with its task, as the compiler does it, and run by PyTorch itself: same choices."""
 
-    def traced(function: Any) -> Any:
+    def traced(function: Any, device: torch.device) -> Any:
         return torch.compile(function, fullgraph=True, backend="eager")
 
     monkeypatch.setattr("rle.runs.trainer.compiled", traced)

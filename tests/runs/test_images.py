@@ -64,7 +64,7 @@ def test_observations_are_kept_once_and_as_bytes() -> None:
     rollout = trainer.rollout
     assert rollout.observation.dtype == torch.uint8
     assert rollout.observation.shape == (9, 4, 4, 84, 84)
-    batch, _ = trainer.learner.prepare(rollout, trainer.strategy)
+    batch, _, _ = trainer.learner.prepare(rollout, trainer.strategy)
     # The batch is a view of the rollout.
     assert batch.observation.data_ptr() == rollout.observation.data_ptr()
 

@@ -52,9 +52,10 @@ def preset_names(task: str) -> tuple[str, ...]:
 def _tables(task: str, preset: str) -> Tables:
     presets = _presets_of(task)
     if preset not in presets.names:
-        having = [f"{suite}/" for suite, other in PRESETS.items() if preset in other.names]
+        *others, last = [f"{suite}/" for suite, other in PRESETS.items() if preset in other.names]
+        having = f"{', '.join(others)} and {last}" if others else last
         raise UsageError(
-            f"the preset {preset!r} is for {' and '.join(having)} tasks: use {presets.default!r} on "
+            f"the preset {preset!r} is for {having} tasks: use {presets.default!r} on "
             f"{task}, which is its default."
         )
     return presets.tables(suite_of(task)[1], preset)
