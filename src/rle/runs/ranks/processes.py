@@ -25,7 +25,7 @@ import torch
 
 from rle.config import RunConfig
 from rle.errors import RunError, UsageError
-from rle.runs.ranks.share import LOCAL_RANK, LOCAL_SIZE, own_cores, require_devices, world_of
+from rle.runs.ranks.share import LOCAL_RANK, LOCAL_SIZE, require_devices, world_of
 from rle.runs.state import bytes_state
 from rle.runs.trainer import Trainer
 from rle.settings import from_dict, replace, to_dict
@@ -81,7 +81,6 @@ def leading(trainer: Trainer) -> Iterator[None]:
             _wait_for(followers, world, store)
             _connect(world, store)
         at_the_end.callback(_disconnect, world)
-        at_the_end.enter_context(own_cores(world))
         world.tell("be", json.dumps(to_dict(trainer.config)).encode())
         yield
         world.tell(END)
@@ -172,9 +171,8 @@ def follow(rank: int, size: int, store: Any = None) -> None:
     try:
         _, said = world.hear()
         config = from_dict(json.loads(said))
-        world = _same_connection(world, config)
-        with own_cores(world):
-            _obey(Trainer(config, world=world))
+        trainer = Trainer(config, world=_same_connection(world, config))
+        _obey(trainer)
     except Exception as error:
         _tell_why(world, error)
         raise

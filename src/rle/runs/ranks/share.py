@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import torch
 
@@ -13,7 +11,7 @@ from rle.agents.device import resolve_device
 from rle.checks import require
 from rle.config import EnvironmentConfig, RunConfig
 from rle.explore.base import Strategy
-from rle.machine import SHARE, cores
+from rle.machine import cores
 from rle.tasks.base import Task
 from rle.world import ALONE, World
 
@@ -62,27 +60,6 @@ def device_of(name: str, world: World) -> torch.device:
     return torch.device("cuda", int(os.environ.get(LOCAL_RANK, world.rank)))
 
 
-@contextmanager
-def own_cores(world: World) -> Iterator[None]:
-    """Keep a rank to its share of the cores, if it has some of its machine's to share with others.
-
-    Two ranks wake each other hundreds of times a second, and the system would often let both go on where
-    the one that woke the other is.
-    """
-    if world.alone or not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    granted = sorted(os.sched_getaffinity(0))
-    each = len(granted) // ranks_here(world)
-    number = int(os.environ.get(LOCAL_RANK, world.rank))
-    own = granted[number * each : (number + 1) * each]
-    os.sched_setaffinity(0, own or granted)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, granted)
-
-
 def environments_here(config: EnvironmentConfig, world: World) -> EnvironmentConfig:
     """The environments of one rank."""
     return config if world.alone else dataclasses.replace(config, num_envs=world.envs_here)
@@ -90,10 +67,7 @@ def environments_here(config: EnvironmentConfig, world: World) -> EnvironmentCon
 
 def engine_threads(asked: int, world: World) -> int:
     """Threads of one rank's engine: together, the ranks here have no more than there are cores."""
-    if world.alone or asked:
-        return asked
-    there = cores() if os.environ.get(SHARE) else os.cpu_count() or 1
-    return max(there // ranks_here(world), 1)
+    return asked if world.alone or asked else max(cores() // ranks_here(world), 1)
 
 
 def require_splittable(config: RunConfig, task: Task, strategy: Strategy, world: World) -> None:
