@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import rle
 from rle.report.read.lines import doubtful_episodes, last_lines, thinned_lines
 from rle.report.read.records import read_run, score_at_end
@@ -108,6 +110,17 @@ def test_a_score_that_was_changed_is_told(tmp_path: Path) -> None:
             + "\n"
         )
         assert bool(doubtful_episodes(tmp_path)) is told
+
+
+@pytest.mark.parametrize("wrong", [{"episodes": "3"}, {"episodes": [3]}, {"score": float("nan")}])
+def test_metrics_that_say_nothing_of_episodes_are_passed_over(
+    tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    line = {"iteration": 1, "step": 1, "episodes": 1, "score": 1.0} | wrong
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(line) + "\n")
+    episode = {"iteration": 1, "step": 1, "score": 1.0}
+    (tmp_path / "episodes.jsonl").write_text(json.dumps(episode) + "\n")
+    assert doubtful_episodes(tmp_path) == []
 
 
 def test_a_checkpoint_that_was_removed_is_told(tmp_path: Path) -> None:

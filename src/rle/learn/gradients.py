@@ -21,6 +21,8 @@ from rle.world import World
 SPREAD = 6.0
 """In deviations: how much larger than on average a rank's share of a minibatch may be without a graph
 of its own being compiled for it."""
+OTHER_TERMS = 4
+"""Statistics of a loss besides those of the value heads."""
 PADDED_TO = 16
 """Sizes of compiled shares are multiples of this."""
 
@@ -135,7 +137,7 @@ class Gradients:
         sizes = [sum(parameter.numel() for parameter in part) for part in self._parts]
         gradient = torch.zeros(sum(sizes), device=advantage.device)
         heads = batch.values.shape[1]
-        statistics = torch.zeros(heads + 4, device=advantage.device)
+        statistics = torch.zeros(heads + OTHER_TERMS, device=advantage.device)
         of_network, *of_auxiliaries = gradient.split(sizes)
         for part in pieces(torch.arange(len(here), device=index.device), self._micro_batch):
             if len(part) == 0:

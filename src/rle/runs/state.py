@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +33,8 @@ def bytes_state(data: bytes) -> State:
     """What `state_bytes` made bytes of."""
     length = int.from_bytes(data[:8], "little")
     tree = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["tree"])
-    tensors = safetensors.torch.load(data)
-    state: State = _fill(tree, tensors)
+    state: State = _restore(tree, "", safetensors.torch.load(data).__getitem__, ())
     return state
-
-
-def _fill(node: Any, tensors: Mapping[str, Tensor]) -> Any:
-    if isinstance(node, dict):
-        if _TENSOR in node:
-            return tensors[node[_TENSOR]]
-        return {key: _fill(value, tensors) for key, value in node.items()}
-    return [_fill(value, tensors) for value in node] if isinstance(node, list) else node
 
 
 def _strip(node: Any, path: str, tensors: dict[str, Tensor]) -> Any:
@@ -63,7 +54,7 @@ def load_state(path: Path, only: Collection[str] = ()) -> State:
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             tree = json.loads((file.metadata() or {})["tree"])
-            state = _restore(tree, "", file, only)
+            state = _restore(tree, "", file.get_tensor, only)
     except (
         OSError,
         KeyError,
@@ -80,17 +71,17 @@ def load_state(path: Path, only: Collection[str] = ()) -> State:
     return state
 
 
-def _restore(node: Any, path: str, file: Any, only: Collection[str]) -> Any:
+def _restore(node: Any, path: str, tensor: Callable[[str], Tensor], only: Collection[str]) -> Any:
     if isinstance(node, dict):
         if _TENSOR in node:
-            return file.get_tensor(node[_TENSOR])
+            return tensor(node[_TENSOR])
         return {
-            key: _restore(value, f"{path}/{key}", file, only)
+            key: _restore(value, f"{path}/{key}", tensor, only)
             for key, value in node.items()
             if not only or any(_on_the_way(f"{path}/{key}", f"/{place}") for place in only)
         }
     if isinstance(node, list):
-        return [_restore(value, path, file, only) for value in node]
+        return [_restore(value, path, tensor, only) for value in node]
     return node
 
 

@@ -119,15 +119,14 @@ def doubtful_episodes(path: Path) -> list[str]:
         if episode.get("iteration", 0) <= until
     ]
     found = Counter(episode.get("iteration") for episode in episodes[-WINDOW:])
-    ended = next((line for line in reversed(lines) if line.get("episodes")), None)
+    counting = (line for line in reversed(lines) if isinstance(line.get("episodes"), int))
+    ended = next((line for line in counting if line["episodes"]), None)
     if ended is not None and found[ended.get("iteration")] < min(ended["episodes"], WINDOW):
         return [f"{EPISODES} ends before {METRICS} does: its last episodes are not the run's."]
     scores, told = scores_of(episodes[-WINDOW:]), latest.get("score")
-    if (
-        scores
-        and isinstance(told, float)
-        and not math.isclose(told, float(np.mean(scores)), rel_tol=1e-6, abs_tol=1e-6)
-    ):
+    if not (scores and isinstance(told, float) and math.isfinite(told)):
+        return []
+    if not math.isclose(told, float(np.mean(scores)), rel_tol=1e-6, abs_tol=1e-6):
         return [
             f"{METRICS} and {EPISODES} do not agree on the last scores: one of them was changed."
         ]

@@ -45,7 +45,8 @@ KILLED_WITH_PARENT = 1
 
 def under_torchrun() -> bool:
     """Whether `torchrun` started this process, one of several."""
-    return torch.distributed.is_torchelastic_launched() and _launched("WORLD_SIZE") > 1
+    parallel = torch.distributed.is_available() and torch.distributed.is_torchelastic_launched()
+    return parallel and _launched("WORLD_SIZE") > 1
 
 
 def _launched(name: str) -> int:
