@@ -40,6 +40,18 @@ def test_each_draw_of_a_noisy_agent_has_its_own_weights(tmp_path: Path) -> None:
     assert (again == cells).all()
 
 
+def test_agents_are_watched_with_the_threads_of_their_training(tmp_path: Path) -> None:
+    """Two threads take sixteen times as long for 64 trajectories: they wait for each other."""
+    train_config(small_config("none", "fourroom"), tmp_path / "run", quiet=True)
+    run, before = read_run(tmp_path / "run", "run"), torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert load_for_pictures(run, None).config.machine.threads == 1
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+
+
 PLAN = Plan(draws=3, repeats=2, steps=40)
 
 

@@ -17,7 +17,7 @@ from rle.randomness import derive_seed, generator
 from rle.report.read.moments import NeedsCodeError
 from rle.report.read.records import FloatArray, RunRecord
 from rle.report.read.words import GOAL_TASK
-from rle.runs.evaluate import trajectories
+from rle.runs.evaluate import trajectories, use_threads
 from rle.runs.loading import load
 from rle.runs.trust import code_of_agent
 from rle.tasks import fourroom
@@ -42,7 +42,9 @@ def load_for_pictures(run: RunRecord, step: int | None) -> Agent:
             "a report does not run code that is not part of this package and that a run names "
             f"({', '.join(map(str, code))})"
         )
-    return load(run.directory, step)
+    agent = load(run.directory, step)
+    use_threads(agent)
+    return agent
 
 
 def watch(agent: Agent, draws: int, repeats: int, steps: int) -> tuple[IntArray, IntArray | None]:
