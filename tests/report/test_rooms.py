@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from rle.randomness import generator
-from rle.report.measure.play import SEED, load_for_pictures
+from rle.report.measure.plan import SEED, TRAJECTORIES
+from rle.report.measure.play import load_for_pictures
 from rle.report.measure.reach import distinct_cells, measure_reach, rooms_reached
-from rle.report.measure.watched import TRAJECTORIES, Look, Looks, look_at_all
+from rle.report.measure.watched import Look, Looks, look_at_all
 from rle.report.read.methods import TaskGroup, group_runs
 from rle.report.read.moments import Problems
 from rle.report.read.records import read_run
@@ -23,7 +24,7 @@ from rle.report.write.task_tables import room_table
 from rle.runs.evaluate import trajectories
 from rle.runs.train import train_config
 from rle.stats import DEFAULT_BOOTSTRAP, mean_interval
-from rle.tasks import fourroom
+from rle.tasks import fourroom, fourroom_plan
 from tests.builders import small_config
 from tests.report.folders import write_run
 
@@ -57,7 +58,7 @@ def test_every_free_cell_but_the_doors_lies_in_a_room_of_625() -> None:
     beside_start = [
         rooms_reached(np.array([[fourroom.cell_index(*START)], [cell]])) for cell in free
     ]
-    doors = [free.index(fourroom.cell_index(*door)) for door in fourroom.DOORS]
+    doors = [free.index(fourroom.cell_index(*door)) for door in fourroom_plan.DOORS]
     assert all(beside_start[door] == 1 for door in doors)
     assert beside_start.count(1) == 625 + 4
     assert beside_start.count(2) == 3 * 625

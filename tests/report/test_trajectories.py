@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from rle.explore.noisy import noisy_layers
 from rle.randomness import derive_seed
-from rle.report.measure import watched as watched_module
-from rle.report.measure.play import SEED, load_for_pictures, watch
-from rle.report.measure.watched import Plan, watched
+from rle.report import report
+from rle.report.measure import play
+from rle.report.measure.plan import SEED, Plan
+from rle.report.measure.play import load_for_pictures, reward_values, watch
+from rle.report.measure.watched import reward_maps, watched
 from rle.report.read.records import RunRecord, read_run
 from rle.runs.manifest import MANIFEST
 from rle.runs.train import train_config
@@ -67,7 +72,7 @@ def nobody_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("an agent was loaded")
 
-    monkeypatch.setattr(watched_module, "load_for_pictures", refuse)
+    monkeypatch.setattr(play, "load_for_pictures", refuse)
 
 
 def kept_files(run: RunRecord) -> list[str]:
@@ -90,6 +95,36 @@ def test_an_agent_is_watched_once(run: RunRecord, request: pytest.FixtureRequest
     for step, plan in ((512, PLAN), (256, Plan(2, 2, 40)), (256, Plan(3, 2, 30))):
         with pytest.raises(AssertionError, match="an agent was loaded"):
             watched(run, step, plan)
+
+
+def test_reward_maps_are_computed_once(run: RunRecord, request: pytest.FixtureRequest) -> None:
+    expected = reward_values(load_for_pictures(run, 512), 3)
+    assert expected is not None
+    assert expected.shape == (3, 51, 51)
+    first = reward_maps(run, 3)
+    assert kept_files(run) == ["000000000512-rewards-3.safetensors"]
+    request.getfixturevalue("nobody_plays")
+    for found in (first, reward_maps(run, 3)):
+        assert found is not None
+        assert found.dtype == np.float64
+        assert (found == expected).all()
+    with pytest.raises(AssertionError, match="an agent was loaded"):
+        reward_maps(run, 4)
+
+
+def test_a_second_report_does_not_wait_for_pytorch(run: RunRecord, tmp_path: Path) -> None:
+    report([run.directory.path], tmp_path / "first")
+    script = (
+        "import sys\nsys.modules['torch'] = None\nimport rle\n"
+        f"rle.report([{str(run.directory.path)!r}], {str(tmp_path / 'second')!r})"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+    first, second = (tmp_path / folder for folder in ("first", "second"))
+    pictures = sorted(path.name for path in (first / "figures").iterdir())
+    assert "fourroom-reward-maps.png" in pictures
+    assert pictures == sorted(path.name for path in (second / "figures").iterdir())
+    for name in pictures:
+        assert (first / "figures" / name).read_bytes() == (second / "figures" / name).read_bytes()
 
 
 def test_another_agent_in_the_place_of_the_first_is_watched_again(run: RunRecord) -> None:

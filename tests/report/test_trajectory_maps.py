@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rle.report.draw.trajectories import every_seed_figures, middle_figure, trajectory_figure
-from rle.report.measure.watched import TRAJECTORIES, Look, Looks
+from rle.report.measure.plan import TRAJECTORIES
+from rle.report.measure.watched import Look, Looks
 from rle.report.read.methods import group_runs
 from rle.report.read.moments import Recorded, moment_heading, moments_of
 from rle.report.read.records import read_run

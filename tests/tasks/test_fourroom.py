@@ -9,7 +9,7 @@ from torch import Tensor
 
 from rle.errors import UsageError
 from rle.runs.state import load_state, save_state
-from rle.tasks import fourroom
+from rle.tasks import fourroom, fourroom_plan
 from rle.tasks.base import Step
 from rle.tasks.fourroom import FourRoom
 from tests.tasks import grid
@@ -244,7 +244,7 @@ def test_measures_count_cells_that_were_entered() -> None:
     assert int(task.visits().sum()) == 0
 
 
-@pytest.mark.parametrize("variant", fourroom.VARIANTS)
+@pytest.mark.parametrize("variant", fourroom_plan.VARIANTS)
 def test_goes_on_exactly_from_a_saved_state(variant: str, tmp_path: Path) -> None:
     # Around the television, near the goal, and about to time out.
     cells, clocks = [(12, 37), (13, 38), (49, 1), (5, 5)], [0, 7, 3, 990]

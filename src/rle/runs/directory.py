@@ -38,6 +38,7 @@ from rle.runs.leftovers import clear_killed_start, is_killed_start
 from rle.runs.logs import EPISODES, METRICS, parse_lines
 from rle.runs.manifest import MANIFEST, Manifest, Mark
 from rle.runs.provenance import describe_machine
+from rle.runs.trees import read_tree
 from rle.settings import from_dict, to_dict
 
 if TYPE_CHECKING:
@@ -340,6 +341,11 @@ class RunDirectory(Contents):
         if step is None:
             return self._checkpoints.load_latest(folder=ARTEFACTS).state
         return self._checkpoints.load(step, folder=ARTEFACTS)
+
+    def artefact_arrays(self, step: int) -> dict[str, Any]:
+        """The suite's own data at `step` as NumPy's arrays, read without PyTorch."""
+        self.check_artefacts(step)
+        return read_tree(self._checkpoints.file(step, ARTEFACTS), "np")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

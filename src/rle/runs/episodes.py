@@ -8,10 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from rle.runs.logs import WINDOW
 from rle.tasks.base import State
-
-WINDOW = 128
-"""Scores are reported over the last 128 episodes, as in the paper's Atari evaluation."""
 
 
 class Episode(NamedTuple):

@@ -16,6 +16,8 @@ METRICS = "metrics.jsonl"
 EPISODES = "episodes.jsonl"
 LOGS = (METRICS, EPISODES)
 TAIL_BYTES = 16_384
+WINDOW = 128
+"""Scores are reported over the last 128 episodes, as in the paper's Atari evaluation."""
 
 
 class Log:

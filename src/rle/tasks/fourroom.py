@@ -15,36 +15,25 @@ from torch import Tensor
 from rle.core.transfer import moved
 from rle.errors import UsageError
 from rle.randomness import generator, generator_state, restore_generator
-from rle.tasks import grid
+from rle.tasks import fourroom_plan, grid
 from rle.tasks.base import Discrete, Picture, State, Step, Task, TaskSpec
 from rle.tasks.form import require_form
 from rle.tasks.fourroom_map import floor_plan, with_agent
-from rle.tasks.suites.fourroom import SUITE
+from rle.tasks.fourroom_plan import (
+    GOAL,
+    SIZE,
+    START,
+    TELEVISION_SIZE,
+    TIME_LIMIT,
+    cell_index,
+)
 
-SIZE = 51
-WALL = 25
-DOORS = ((25, 15), (25, 35), (20, 25), (30, 25))
-START = (0, 50)
-GOAL = (50, 0)
 NUM_ACTIONS = len(grid.MOVES)
-TELEVISION_SIZE = 2
-TIME_LIMIT = 1000
-VARIANTS = tuple(SUITE.tasks)
 
 
 def free_cells() -> Tensor:
     """Bool `[51, 51]`: True where the agent can be (2504 cells)."""
-    free = torch.ones(SIZE, SIZE, dtype=torch.bool)
-    free[WALL, :] = False
-    free[:, WALL] = False
-    for row, column in DOORS:
-        free[row, column] = True
-    return free
-
-
-def cell_index(row: int, column: int) -> int:
-    """A cell's number, row by row."""
-    return row * SIZE + column
+    return torch.from_numpy(fourroom_plan.free_cells())
 
 
 def transition_table() -> Tensor:
@@ -178,7 +167,7 @@ class FourRoom(Task):
         if self._television is not None:
             squares = self._television[::NUM_ACTIONS].nonzero().flatten().tolist()
         plan = floor_plan(
-            free_cells().numpy(),
+            fourroom_plan.free_cells(),
             START,
             GOAL if self.has_goal else None,
             (divmod(cell, SIZE) for cell in squares),

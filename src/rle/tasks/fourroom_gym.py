@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from rle.tasks import fourroom
+from rle.tasks import fourroom, fourroom_plan
 from rle.tasks.fourroom_map import floor_plan, with_agent
 
 
@@ -44,8 +44,8 @@ class FourRoomEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         self.action_space = spaces.Discrete(fourroom.NUM_ACTIONS)
         self.render_mode = render_mode
         self._moves, self._view = _tables()
-        self._start = fourroom.cell_index(*fourroom.START)
-        self._goal = fourroom.cell_index(*fourroom.GOAL) if goal else None
+        self._start = fourroom_plan.cell_index(*fourroom_plan.START)
+        self._goal = fourroom_plan.cell_index(*fourroom_plan.GOAL) if goal else None
         self._television: frozenset[int] = frozenset()
         if television is not None:
             squares = fourroom.television_cells((television[0], television[1]))
@@ -77,14 +77,16 @@ class FourRoomEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         return view
 
     def _info(self) -> dict[str, Any]:
-        return {"cell": divmod(self._cell, fourroom.SIZE)}
+        return {"cell": divmod(self._cell, fourroom_plan.SIZE)}
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         """uint8 `[408, 408, 3]`, or None without a render mode."""
         if self.render_mode is None:
             return None
         if self._plan is None:
-            television = (divmod(cell, fourroom.SIZE) for cell in self._television)
-            goal = None if self._goal is None else fourroom.GOAL
-            self._plan = floor_plan(fourroom.free_cells().numpy(), fourroom.START, goal, television)
-        return with_agent(self._plan, divmod(self._cell, fourroom.SIZE))
+            television = (divmod(cell, fourroom_plan.SIZE) for cell in self._television)
+            goal = None if self._goal is None else fourroom_plan.GOAL
+            self._plan = floor_plan(
+                fourroom_plan.free_cells(), fourroom_plan.START, goal, television
+            )
+        return with_agent(self._plan, divmod(self._cell, fourroom_plan.SIZE))

@@ -11,7 +11,7 @@ import matplotlib
 import numpy as np
 
 from rle.report.draw.figures import ColourScale, Panel, PanelFigure, PanelGroup, Pixels
-from rle.report.measure.play import reward_values
+from rle.report.measure.watched import reward_maps
 from rle.report.read.methods import Method, TaskGroup
 from rle.report.read.moments import (
     Moment,
@@ -34,7 +34,7 @@ from rle.report.read.words import (
     steps_text,
     task_title,
 )
-from rle.tasks import fourroom
+from rle.tasks import fourroom_plan
 
 COLUMNS = 5
 """Panels side by side."""
@@ -92,11 +92,11 @@ def _visit_map(
     step = artefacts_of(run).nearest(moment)
     loaded = None
     if step is not None:
-        load = partial(run.directory.load_artefacts, step)
+        load = partial(run.directory.artefact_arrays, step)
         loaded = attempt(run, "visitation map", problems, load)
     if not loaded or "visits" not in loaded:
         return VisitMap(title, detail, run, None, None)
-    return VisitMap(title, detail, run, step, loaded["visits"].double().numpy())
+    return VisitMap(title, detail, run, step, loaded["visits"].astype(np.float64))
 
 
 def visit_figure(group: TaskGroup, problems: Problems) -> PanelFigure | None:
@@ -189,7 +189,7 @@ def _visit_panel(shown: VisitMap, highest: float, say_step: bool) -> Panel:
         return Panel(
             shown.title, shown.detail, goal=goal, television=television, missing="not recorded"
         )
-    visited = shown.counts[fourroom.free_cells().numpy()] > 0
+    visited = shown.counts[fourroom_plan.free_cells()] > 0
     when = f", {steps_text(shown.step)} steps" if say_step else ""
     return Panel(
         shown.title,
@@ -220,10 +220,10 @@ def reward_figure(method: Method, folded: bool, problems: Problems) -> PanelFigu
     run = representative(method)
     if "rle" not in method.explore.split("+") or not run.checkpoints:
         return None
-    values = attempt(run, "reward maps", problems, lambda: reward_values(run, REWARD_MAPS))
+    values = attempt(run, "reward maps", problems, lambda: reward_maps(run, REWARD_MAPS))
     if values is None:
         return None
-    highest = float(np.abs(values[:, fourroom.free_cells().numpy()]).max())
+    highest = float(np.abs(values[:, fourroom_plan.free_cells()]).max())
     goal, television = marks(run)
     panels = tuple(
         Panel(
@@ -255,5 +255,5 @@ def reward_pixels(values: FloatArray, highest: float) -> Pixels:
     """Diverging colours of F with 0 in the middle; walls are transparent."""
     position = 0.5 + 0.5 * values / max(highest, 1e-12)
     pixels: Pixels = matplotlib.colormaps[REWARD_MAP](np.clip(position, 0, 1), bytes=True)
-    pixels[~fourroom.free_cells().numpy()] = 0
+    pixels[~fourroom_plan.free_cells()] = 0
     return pixels

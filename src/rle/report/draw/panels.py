@@ -33,12 +33,12 @@ from rle.report.draw.style import (
     new_sheet,
 )
 from rle.report.read.records import FloatArray
-from rle.tasks import fourroom
+from rle.tasks import fourroom_plan
 
 # In inches: a panel's side, the distance between two, a line of text, what stands above a group, a
 # colour scale, and the least width of a figure.
 _PANEL, _GAP, _LINE, _HEADING, _SCALE, _NARROWEST = 2.2, 0.14, 0.15, 0.3, 0.62, 3.0
-_CELL = _PANEL / fourroom.SIZE
+_CELL = _PANEL / fourroom_plan.SIZE
 _TITLE_WIDTH = 40
 """Letters that fit over a panel."""
 
@@ -99,7 +99,7 @@ def _draw_ground(
     axes: Axes, placed: list[tuple[float, float, Panel]], colours: tuple[str, str]
 ) -> None:
     """Floors below all pictures, walls above them."""
-    everything: Box = (0, 0, fourroom.SIZE, fourroom.SIZE)
+    everything: Box = (0, 0, fourroom_plan.SIZE, fourroom_plan.SIZE)
     corners = [(left, top) for left, top, _ in placed]
     floors = [_rectangle(left, top, everything) for left, top in corners]
     walls = [_rectangle(left, top, box) for left, top in corners for box in wall_boxes()]
@@ -121,10 +121,15 @@ def _rectangle(left: float, top: float, box: Box) -> list[tuple[float, float]]:
 @cache
 def wall_boxes() -> tuple[Box, ...]:
     """The walls as rectangles: stretches of the row, and of the column, that they stand in."""
-    wall = ~fourroom.free_cells().numpy()
-    across = [(fourroom.WALL, start, 1, number) for start, number in _runs(wall[fourroom.WALL])]
-    wall[fourroom.WALL] = False
-    down = [(start, fourroom.WALL, number, 1) for start, number in _runs(wall[:, fourroom.WALL])]
+    wall = ~fourroom_plan.free_cells()
+    across = [
+        (fourroom_plan.WALL, start, 1, number) for start, number in _runs(wall[fourroom_plan.WALL])
+    ]
+    wall[fourroom_plan.WALL] = False
+    down = [
+        (start, fourroom_plan.WALL, number, 1)
+        for start, number in _runs(wall[:, fourroom_plan.WALL])
+    ]
     return (*across, *down)
 
 
@@ -178,7 +183,7 @@ def _draw_panel(axes: Axes, left: float, top: float, panel: Panel) -> None:
         axes.imshow(panel.pixels, interpolation="none", extent=extent, aspect="auto", zorder=1)
     if panel.television is not None:
         row, column = panel.television
-        side = _CELL * (fourroom.TELEVISION_SIZE + 1)
+        side = _CELL * (fourroom_plan.TELEVISION_SIZE + 1)
         corner = (left + _CELL * (column - 0.5), top + _CELL * (row - 0.5))
         axes.add_patch(
             Rectangle(corner, side, side, fill=False, edgecolor=MARK, linewidth=1.2, zorder=5)

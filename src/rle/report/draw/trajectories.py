@@ -12,13 +12,14 @@ from matplotlib.colors import to_hex
 from rle.report.draw.figures import Panel, PanelFigure, PanelGroup, Path
 from rle.report.draw.maps import COLUMNS, marks
 from rle.report.draw.style import BLUE, GREEN, ORANGE, PURPLE, VERMILLION
+from rle.report.measure.plan import TRAJECTORIES
 from rle.report.measure.reach import distinct_cells, rooms_reached
-from rle.report.measure.watched import TRAJECTORIES, Look, Looks
+from rle.report.measure.watched import Look, Looks
 from rle.report.read.methods import Method, TaskGroup
 from rle.report.read.moments import Moment, moment_heading, representative, which_seed
 from rle.report.read.records import RunRecord
 from rle.report.read.words import file_name, marks_text, number_text, plural, steps_text
-from rle.tasks import fourroom
+from rle.tasks import fourroom_plan
 
 MIDDLE = 0.6
 """Where the paper looks at many z: 1.5 M of 2.5 M steps."""
@@ -166,7 +167,7 @@ def _panel(run: RunRecord, look: Look | None, colours: Sequence[str], steps: int
     shifts = np.linspace(-SPREAD / 2, SPREAD / 2, len(colours))
     paths = []
     for number, (colour, shift) in enumerate(zip(colours, shifts, strict=True)):
-        rows, columns = np.divmod(cells[:, number], fourroom.SIZE)
+        rows, columns = np.divmod(cells[:, number], fourroom_plan.SIZE)
         paths.append(Path(rows + shift, columns + shift, colour))
     when = f"after {steps_text(look.step)} steps"
     return Panel(when, paths=tuple(paths), goal=goal, television=television)

@@ -11,9 +11,9 @@ from rle.report.read.methods import Method, TaskGroup, reference_of
 from rle.report.read.records import RunRecord
 from rle.report.read.words import is_fourroom, judged_by
 from rle.stats import Bootstrap, Interval, difference_interval, mean_interval
-from rle.tasks import fourroom
+from rle.tasks import fourroom_plan
 
-MAX_ENTROPY = math.log(int(fourroom.free_cells().sum()))
+MAX_ENTROPY = math.log(int(fourroom_plan.free_cells().sum()))
 """Of visits to FourRoom, in nats."""
 
 

@@ -14,18 +14,14 @@ from rle.agents.agent import Agent
 from rle.explore.mixture import latent_strategy
 from rle.explore.noisy import noisy_layers
 from rle.randomness import derive_seed, generator
+from rle.report.measure.plan import SEED
 from rle.report.read.moments import NeedsCodeError
-from rle.report.read.records import FloatArray, RunRecord
+from rle.report.read.records import FloatArray, IntArray, RunRecord
 from rle.report.read.words import GOAL_TASK
 from rle.runs.evaluate import trajectories, use_threads
 from rle.runs.loading import load
 from rle.runs.trust import code_of_agent
-from rle.tasks import fourroom
-
-IntArray = npt.NDArray[np.int64]
-
-SEED = 0
-"""Of the latents and the actions in pictures and measures."""
+from rle.tasks import fourroom, fourroom_plan
 
 
 def load_for_pictures(run: RunRecord, step: int | None) -> Agent:
@@ -89,8 +85,10 @@ def trajectory_cells(agent: Agent, latents: Tensor | None, steps: int, count: in
     _, seen = trajectories(agent, latents, steps, count, SEED)
     cells = cells_of(seen.cpu().double().numpy(), agent.config.environment.television)
     if agent.config.task == GOAL_TASK:
-        arrived = np.maximum.accumulate(cells == fourroom.cell_index(*fourroom.GOAL), axis=0)
-        cells = np.where(arrived, fourroom.cell_index(*fourroom.GOAL), cells)
+        arrived = np.maximum.accumulate(
+            cells == fourroom_plan.cell_index(*fourroom_plan.GOAL), axis=0
+        )
+        cells = np.where(arrived, fourroom_plan.cell_index(*fourroom_plan.GOAL), cells)
     return cells
 
 
@@ -100,21 +98,20 @@ def cells_of(seen: FloatArray, television: tuple[int, int]) -> IntArray:
     Inside the television the observation is random. The cell entered is then the one beside the
     last cell seen, and the agent is taken to stay there until it is seen again.
     """
-    scale = (fourroom.SIZE - 1) / 2
+    scale = (fourroom_plan.SIZE - 1) / 2
     exact = np.stack([(1 - seen[..., 1]) * scale, (1 + seen[..., 0]) * scale], axis=-1)
     nearest = np.rint(exact).astype(np.int64)
     visible = np.abs(exact - nearest).max(axis=-1) < 1e-3
     corner = np.array(television)
     for time in np.flatnonzero(~visible.all(axis=1)):
-        entered = np.clip(nearest[time - 1], corner, corner + fourroom.TELEVISION_SIZE - 1)
+        entered = np.clip(nearest[time - 1], corner, corner + fourroom_plan.TELEVISION_SIZE - 1)
         nearest[time] = np.where(visible[time][:, None], nearest[time], entered)
-    cells: IntArray = nearest[..., 0] * fourroom.SIZE + nearest[..., 1]
+    cells: IntArray = nearest[..., 0] * fourroom_plan.SIZE + nearest[..., 1]
     return cells
 
 
-def reward_values(run: RunRecord, number: int) -> FloatArray | None:
+def reward_values(agent: Agent, number: int) -> npt.NDArray[np.float32] | None:
     """F(s, z) `[number, 51, 51]` of several z over all cells; None for agents without z."""
-    agent = load_for_pictures(run, run.checkpoints[-1])
     strategy = latent_strategy(agent.strategy)
     if strategy is None:
         return None
@@ -123,7 +120,6 @@ def reward_values(run: RunRecord, number: int) -> FloatArray | None:
         rewards = strategy.reward_map(
             fourroom.coordinates().to(agent.device), latents.to(agent.device)
         )
-    values: FloatArray = (
-        rewards.reshape(number, fourroom.SIZE, fourroom.SIZE).cpu().double().numpy()
-    )
+    shape = (number, fourroom_plan.SIZE, fourroom_plan.SIZE)
+    values: npt.NDArray[np.float32] = rewards.reshape(shape).cpu().numpy()
     return values

@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from rle.report.measure.play import IntArray
-from rle.report.measure.watched import TRAJECTORIES, Looks, Plan, watched
+from rle.report.measure.plan import TRAJECTORIES, Plan
+from rle.report.measure.watched import Looks, watched
 from rle.report.read.methods import Method, TaskGroup
 from rle.report.read.moments import Moment, Problems, attempt
-from rle.report.read.records import FloatArray, RunRecord
+from rle.report.read.records import FloatArray, IntArray, RunRecord
 from rle.stats import Bootstrap, Interval, mean_interval
-from rle.tasks import fourroom
+from rle.tasks import fourroom_plan
 
 LATENTS = 8
 REPEATS = 8
@@ -60,9 +60,9 @@ class Reach:
 
 def rooms_reached(cells: IntArray) -> int:
     """How many rooms the trajectories `[T, N]` enter, together."""
-    rows, columns = np.divmod(np.unique(cells), fourroom.SIZE)
-    inside = (rows != fourroom.WALL) & (columns != fourroom.WALL)
-    room = 2 * (rows > fourroom.WALL) + (columns > fourroom.WALL)
+    rows, columns = np.divmod(np.unique(cells), fourroom_plan.SIZE)
+    inside = (rows != fourroom_plan.WALL) & (columns != fourroom_plan.WALL)
+    room = 2 * (rows > fourroom_plan.WALL) + (columns > fourroom_plan.WALL)
     return len(np.unique(room[inside]))
 
 
@@ -87,7 +87,7 @@ def _reach(method: Method, moment: Moment, looks: Looks, bootstrap: Bootstrap) -
         return None
     rooms = {seed: rooms_reached(look.cells) for seed, look in seen.items()}
     cells = {seed: distinct_cells(look.cells) for seed, look in seen.items()}
-    free = int(fourroom.free_cells().sum())
+    free = int(fourroom_plan.free_cells().sum())
     return Reach(
         method.label,
         moment,
@@ -114,7 +114,7 @@ Diversities = dict[str, Diversity]
 
 def jaccard_distances(cells: IntArray) -> FloatArray:
     """`[N, N]`: 1 - |A ∩ B| / |A ∪ B| of the sets of cells of trajectories `[T, N]`."""
-    visited = np.zeros((cells.shape[1], fourroom.SIZE**2), dtype=np.int64)
+    visited = np.zeros((cells.shape[1], fourroom_plan.SIZE**2), dtype=np.int64)
     visited[np.arange(cells.shape[1])[None], cells] = 1
     shared = visited @ visited.T
     sizes = visited.sum(axis=1)

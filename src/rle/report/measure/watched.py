@@ -4,39 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
-from safetensors import SafetensorError
-from torch import Tensor
 
-from rle.errors import UsageError
-from rle.report.measure.play import SEED, IntArray, load_for_pictures, watch
+from rle.report.measure.kept import keep, kept_file, key_of, read_kept
+from rle.report.measure.plan import TRAJECTORIES, Plan
 from rle.report.read.methods import TaskGroup
 from rle.report.read.moments import MOMENTS, Moment, Problems, attempt, checkpoints_of, moments_of
-from rle.report.read.records import RunRecord
+from rle.report.read.records import FloatArray, IntArray, RunRecord
 from rle.report.read.settings import time_limit
-from rle.runs.files import digest_of, digest_of_file, require_no_link
-from rle.runs.state import load_state, save_state
-
-TRAJECTORIES = 20
-"""Trajectories an agent is watched for, each under its own z and as long as an episode may be."""
-FOLDER = "trajectories"
-RULES = 1
-"""Counts the ways in which agents have been watched: what was kept of an earlier one is not used."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How an agent is watched."""
-
-    draws: int
-    """Different z, or samples of weight noise."""
-    repeats: int
-    """Trajectories of each."""
-    steps: int
 
 
 def watched(run: RunRecord, step: int, plan: Plan) -> tuple[IntArray, IntArray | None]:
@@ -46,48 +22,34 @@ def watched(run: RunRecord, step: int, plan: Plan) -> tuple[IntArray, IntArray |
     neither the checkpoint nor the rules have changed.
     """
     plan = Plan(plan.draws, plan.repeats, min(plan.steps, time_limit(run.settings)))
-    checkpoint = digest_of_file(run.directory.checkpoint_path(step))
-    key = asdict(plan) | {"seed": SEED, "rules": RULES, "checkpoint": checkpoint}
-    name = f"{step:012d}-{plan.draws}x{plan.repeats}x{plan.steps}.safetensors"
-    kept = run.directory.path / FOLDER / name
-    found = _read(kept, key)
+    key = asdict(plan) | key_of(run, step)
+    file = kept_file(run, step, f"{plan.draws}x{plan.repeats}x{plan.steps}")
+    found = read_kept(file, key, "cells")
     if found is None:
-        agent = load_for_pictures(run, step)
-        cells, draw_of = watch(agent, plan.draws, plan.repeats, plan.steps)
-        found = cells, draw_of is not None
-        _keep(kept, key, *found)
+        # Importing PyTorch takes longer than the rest of a report.
+        from rle.report.measure.play import load_for_pictures, watch
+
+        cells, draw_of = watch(load_for_pictures(run, step), plan.draws, plan.repeats, plan.steps)
+        keep(file, key, "cells", cells.astype(np.int16), draws_differ=draw_of is not None)
+        return cells, draw_of
     draw_of = np.arange(plan.draws).repeat(plan.repeats)
-    return found[0], draw_of if found[1] else None
+    return found["cells"].astype(np.int64), draw_of if found["draws_differ"] else None
 
 
-def _read(file: Path, key: dict[str, Any]) -> tuple[IntArray, bool] | None:
-    """The cells that were kept, and whether draws differ; None if they are not what `key` says."""
-    if not file.exists():
+def reward_maps(run: RunRecord, number: int) -> FloatArray | None:
+    """F(s, z) `[number, 51, 51]` of the last agent of a run; None without z. Computed once."""
+    step = run.checkpoints[-1]
+    key, file = key_of(run, step), kept_file(run, step, f"rewards-{number}")
+    found = read_kept(file, key, "rewards")
+    if found is not None:
+        return found["rewards"].astype(np.float64)
+    from rle.report.measure.play import load_for_pictures, reward_values
+
+    values = reward_values(load_for_pictures(run, step), number)
+    if values is None:
         return None
-    try:
-        state = load_state(file)
-        if state["key"] != key or state["sha256"] != _digest(state["cells"]):
-            return None
-        cells: IntArray = state["cells"].long().numpy()
-        return cells, bool(state["draws_differ"])
-    except (UsageError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _keep(file: Path, key: dict[str, Any], cells: IntArray, draws_differ: bool) -> None:
-    """Nobody is told if this fails: a run in a folder that cannot be written to is shown as well."""
-    kept = torch.from_numpy(cells).short()
-    state = {"key": key, "cells": kept, "sha256": _digest(kept), "draws_differ": draws_differ}
-    try:
-        require_no_link(file.parent)
-        file.parent.mkdir(exist_ok=True)
-        save_state(file, state)
-    except (OSError, SafetensorError, UsageError):
-        return
-
-
-def _digest(cells: Tensor) -> str:
-    return digest_of(cells.numpy().tobytes())
+    keep(file, key, "rewards", values)
+    return values.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rle.runs.directory import EPISODES, METRICS
-from rle.runs.episodes import WINDOW
 from rle.runs.files import read_whole, reading
-from rle.runs.logs import parse_line
+from rle.runs.logs import WINDOW, parse_line
 
 MOST_LINES = 201
 """So many lines of a log are parsed; a curve is drawn with fewer points."""

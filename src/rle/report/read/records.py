@@ -24,13 +24,14 @@ from rle.report.read.lines import (
 from rle.report.read.settings import Settings, origin_of, planned_steps, read_settings
 from rle.report.read.words import is_fourroom, judged_by, plain_text, steps_text
 from rle.runs.directory import EPISODES, METRICS, RunDirectory, require_folder
-from rle.runs.episodes import WINDOW
 from rle.runs.files import DamagedFileError
 from rle.runs.listing import run_folders
+from rle.runs.logs import WINDOW
 
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 """What is raised by files that hold something else than they should."""
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 Curve = tuple[FloatArray, FloatArray]
 """Steps and values."""
 

@@ -11,7 +11,7 @@ from rle.errors import UsageError
 from rle.presets import preset_config
 from rle.report.read.words import plain_text, steps_text
 from rle.settings import shortest_name, to_dict, with_defaults
-from rle.tasks import fourroom
+from rle.tasks import fourroom_plan
 
 Settings = dict[str, Any]
 """A configuration with dotted names, such as `rle.dimension`."""
@@ -130,7 +130,7 @@ def planned_steps(settings: Settings) -> int:
 def time_limit(settings: Settings) -> int:
     """Steps after which an episode of FourRoom ends."""
     limit = settings.get("environment.time_limit")
-    return fourroom.TIME_LIMIT if limit is None else int(limit)
+    return fourroom_plan.TIME_LIMIT if limit is None else int(limit)
 
 
 def television(settings: Settings) -> tuple[int, int] | None:

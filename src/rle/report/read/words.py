@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from unicodedata import category
 
 from rle.stats import Interval
-from rle.tasks import fourroom
+from rle.tasks import fourroom_plan
 from rle.tasks.suite import SUITES, Judged
 
 DASH = "–"
@@ -115,7 +115,7 @@ def lengths_text(lengths: Mapping[str, int], text: Callable[[int], str]) -> str:
 
 def is_fourroom(task: str) -> bool:
     """Whether a task is one of the grid worlds with maps to draw."""
-    return task in fourroom.VARIANTS
+    return task in fourroom_plan.VARIANTS
 
 
 def suite_of(task: str) -> str:

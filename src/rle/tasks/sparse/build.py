@@ -24,7 +24,8 @@ def make_sparse_task(wanted: Wanted) -> Task:
         layout = wanted.name.partition("-")[2]
         return PointMaze(layout, config.num_envs, config.time_limit, device)
     if family == "FourRoom":
-        from rle.tasks.fourroom import TIME_LIMIT, FourRoom
+        from rle.tasks.fourroom import FourRoom
+        from rle.tasks.fourroom_plan import TIME_LIMIT
 
         limit = TIME_LIMIT if config.time_limit is None else config.time_limit
         return FourRoom("fourroom-sparse", config.num_envs, limit, device=device)

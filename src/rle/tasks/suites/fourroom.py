@@ -17,7 +17,8 @@ GYMNASIUM_IDS = {
 
 
 def _build(wanted: Wanted) -> Task:
-    from rle.tasks.fourroom import TIME_LIMIT, FourRoom
+    from rle.tasks.fourroom import FourRoom
+    from rle.tasks.fourroom_plan import TIME_LIMIT
 
     config = wanted.config
     limit = TIME_LIMIT if config.time_limit is None else config.time_limit
