@@ -1,10 +1,13 @@
-"""How many cores a process keeps to."""
+"""How many cores a process keeps to, and how its threads wait for each other."""
 
 import os
+import re
+import subprocess
+import sys
 
 import pytest
 
-from rle.machine import cores
+from rle.machine import WAITING, cores
 from rle.studies.local import share_of_cores
 
 
@@ -27,3 +30,17 @@ def test_runs_of_a_study_share_the_cores(
 ) -> None:
     monkeypatch.setenv("RLE_CORES", "64")
     assert share_of_cores(workers, missing) == share
+
+
+@pytest.mark.parametrize(("given", "heard"), [(None, "PASSIVE"), ("active", "ACTIVE")])
+def test_threads_sleep_while_they_wait(given: str | None, heard: str) -> None:
+    """OpenMP itself says what it heard: PyTorch is loaded after the variable is set."""
+    script = "from rle.cli import main\nmain(['list', 'strategies'])\nimport torch"
+    environment = {name: value for name, value in os.environ.items() if name != WAITING}
+    environment |= {"OMP_DISPLAY_ENV": "true"} | ({} if given is None else {WAITING: given})
+    said = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    found = re.search(r"OMP_WAIT_POLICY ?= ?'(\w+)'", said.stderr)
+    assert found is not None
+    assert found[1] == heard

@@ -19,6 +19,7 @@ from rle.checkup.show import shown
 from rle.errors import Interrupted, RunError, UsageError, is_of_the_disk
 from rle.explore.registry import check_strategy_name
 from rle.findings.finding import has_problem
+from rle.machine import wait_asleep
 from rle.modules import search_working_folder
 from rle.presets import preset_config
 from rle.runs.directory import RunDirectory, require_folder
@@ -443,6 +444,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments[0] == "--version":
         print(rle.__version__)
         return 0
+    wait_asleep()
     search_working_folder()
     try:
         verb = (VERBS | OF_SHELLS).get(arguments[0])
