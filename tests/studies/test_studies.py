@@ -299,7 +299,13 @@ def _wait_for(condition, seconds: float = 300.0) -> None:
 
 
 def _workers_of(parent: int) -> list[int]:
-    """Worker processes of a study: children that hold a pool's pipe, not the resource tracker."""
+    """Worker processes of a study: copies of the one that it started to be copied."""
+    servers = [child for child, command in _children_of(parent) if "forkserver" in command]
+    return sorted(worker for server in servers for worker, _ in _children_of(server))
+
+
+def _children_of(parent: int) -> list[tuple[int, str]]:
+    """Processes that `parent` started, with their commands."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -309,6 +315,6 @@ def _workers_of(parent: int) -> list[int]:
             command = (entry / "cmdline").read_text()
         except (OSError, ValueError):
             continue
-        if parent_of == parent and "spawn_main" in command:
-            found.append(int(entry.name))
-    return sorted(found)
+        if parent_of == parent:
+            found.append((int(entry.name), command))
+    return found

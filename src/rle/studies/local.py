@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -27,14 +28,16 @@ class LocalExecutor:
 
     def __init__(self, workers: int, share: int, job: Job) -> None:
         self._workers, self._share, self._job = workers, share, job
-        self._context = multiprocessing.get_context("spawn")
+        self._context = _context()
         self._active: dict[str, BaseProcess] = {}
 
     def slots(self) -> int:
         return self._workers
 
     def submit(self, folder: str, config: RunConfig, path: Path) -> None:
-        process = self._context.Process(target=_run, args=(self._job, config, path, self._share))
+        process = self._context.Process(
+            target=_run, args=(self._job, config, path, self._share, dict(os.environ))
+        )
         with _interrupts_ignored():
             process.start()
         self._active[folder] = process
@@ -65,6 +68,19 @@ class LocalExecutor:
                 worker.join()
 
 
+def _context() -> SpawnContext | ForkServerContext:
+    """How processes are started: on Linux as copies of one that has imported PyTorch already.
+
+    Importing it is most of the time until a run begins. That process does nothing else, so there are no
+    threads and no GPU whose state a copy would lack.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["rle.studies.worker"])
+    return context
+
+
 def share_of_cores(workers: int, missing: int) -> int:
     """Cores of one run: or else each would start as many simulator threads as there are cores."""
     return max(1, cores() // max(1, min(workers, missing)))
@@ -83,7 +99,10 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _run(job: Job, config: RunConfig, path: Path, share: int) -> None:
+def _run(job: Job, config: RunConfig, path: Path, share: int, environment: dict[str, str]) -> None:
+    # The process that this one is a copy of may have been started with other variables.
+    os.environ.clear()
+    os.environ.update(environment)
     _end_with_parent()
     sentence = job(config, path, share)
     if sentence is not None:
