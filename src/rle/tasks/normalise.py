@@ -120,7 +120,9 @@ class NormalisedTask(Task):
         if not self.world.alone:
             return
         take_in = compiled(self._learn_and_show)
-        every = torch.ones(self._shape[0], dtype=torch.bool, device=self.normaliser.moments.mean.device)
+        every = torch.ones(
+            self._shape[0], dtype=torch.bool, device=self.normaliser.moments.mean.device
+        )
 
         def in_one_form(next_observation: Tensor, real: Tensor | None) -> Tensor:
             # Without a mask it would be another graph, and compiled in the middle of the run.
