@@ -116,6 +116,10 @@ def test_other_strategies_too(explore: str) -> None:
         {"rle__condition_on_bonus": True},
         {"rle__standardise": True, "rle__warmup_rollouts": 2},
         {"rle__separate_streams": False},
+        {
+            **{"rle__standardise": True, "rle__unit_norm": False, "rle__whitened_features": 8},
+            **{"rle__rarity": 0.5, "rle__anneal": True, "rle__coefficient": 1.0},
+        },
         {"micro_batch": 24},
     ],
     ids=str,

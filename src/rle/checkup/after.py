@@ -149,6 +149,10 @@ def _judge_following(rle: RLEConfig, last: Lines, pays: bool) -> list[Finding]:
     heard = values(last, "latent_sensitivity")
     earned = values(last, "bonus_rle_mean")
     spread = values(last, "bonus_rle_std")
+    if rle.rarity > 0:
+        # F pays for rare states under every z.
+        earned = values(last, "rle_following")
+        spread = [1.0] * len(earned)
     if not (heard and earned and spread):
         return []
     if not rle.condition:

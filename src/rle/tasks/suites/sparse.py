@@ -50,6 +50,7 @@ ABOUT: Mapping[str, About] = {
     "FourRoom": About("states", 1_000_000, "fourroom-sparse: the far corner of four rooms"),
     "Maze": About("states", 1_000_000, "the farthest cell of a maze made from a seed"),
     "DoorKey-8x8": About("view", 600_000, f"a key, a door, a goal {_MINIGRID}"),
+    "DoorKey-6x6": About("view", 300_000, f"the same in a smaller room, for tuning {_MINIGRID}"),
     "MultiRoom-N2-S4": About("view", 600_000, f"two rooms, the goal in the last {_MINIGRID}"),
     "MultiRoom-N4-S5": About("view", 600_000, f"four rooms, the goal in the last {_MINIGRID}"),
     "KeyCorridorS3R2": About("view", 600_000, f"a hidden key, a ball behind a door {_MINIGRID}"),
