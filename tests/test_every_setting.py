@@ -80,6 +80,9 @@ def tiny(task: str, explore: str, **settings: Any) -> RunConfig:
 ROOMS = tiny("fourroom", "rle", rle__resample_every=5, rle__dimension=3)
 ROOMS_PPO = tiny("fourroom", "none")
 ROOMS_RND = tiny("fourroom", "rnd", rnd__warmup_rollouts=1)
+ROOMS_WHITENED = varied(
+    ROOMS, rle__standardise=True, rle__unit_norm=False, rle__whitened_features=6
+)
 POLE = tiny("gym/CartPole-v1", "none", scale_reward=False, normalise_observations=False)
 LAKE = tiny("gym/FrozenLake-v1", "none")
 GAME = tiny("atari/Breakout", "rle")
@@ -190,6 +193,7 @@ CASES: dict[str, Case] = {
     "network.latent_encoder": Case((4, 2)),
     "network.policy_latent_scale": Case(0.5),
     "network.value_backbone": Case(1),
+    "network.value_gain": Case(0.5),
     "network.initial_action_std": Case(0.5, tiny("gym/Pendulum-v1", "none")),
     "network.embedding": Case((8, 6), GAME),
     "machine.precision": Case("bfloat16", GAME),
@@ -211,8 +215,10 @@ CASES: dict[str, Case] = {
     "learner.task_coefficient": Case(2.0),
     "learner.reward_scale": Case(2.0, POLE),
     "learner.scale_reward": Case(True, POLE),
+    "learner.enlarge_reward": Case(True, varied(SMALL_COSTS)),
     "learner.reward_clip": Case(0.5, POLE),
     "rle.coefficient": Case(0.2),
+    "rle.anneal": Case(True),
     "rle.dimension": Case(2),
     "rle.distribution": Case("normal"),
     "rle.resample_every": Case(3),
@@ -220,6 +226,10 @@ CASES: dict[str, Case] = {
     "rle.discount": Case(0.5),
     "rle.standardise": Case(not ROOMS.rle.standardise),  # type: ignore[union-attr]
     "rle.unit_norm": Case(False),
+    "rle.whitened_features": Case(
+        6, varied(ROOMS, rle__standardise=True, rle__unit_norm=False)
+    ),
+    "rle.rarity": Case(1.0, ROOMS_WHITENED),
     "rle.feature_hidden": Case((4,)),
     "rle.feature_activation": Case("elu"),
     "rle.feature_network": Case(OWN_FEATURES),

@@ -176,6 +176,10 @@ UNSCALED = Condition(
     "scale-reward divides the reward by its own size, whatever that is; set scale-reward False, or "
     "leave it out.",
 )
+SCALED = Condition(
+    lambda at: at.config.learner.scale_reward,
+    "nothing enlarges the reward but its scaling; set scale-reward True, or leave it out.",
+)
 SUM_PAID = Condition(
     lambda at: not at.summed or at.pays,
     "the bonus is added to the task's reward, and this task pays none; leave it out.",
@@ -297,6 +301,7 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "network.latent_encoder": (VECTORS, LATENT_SEEN),
     "network.policy_latent_scale": (VECTORS, LATENT_SEEN),
     "network.value_backbone": (VECTORS, BACKBONE_USED),
+    "network.value_gain": (VECTORS,),
     "network.initial_action_std": (CONTINUOUS,),
     "network.embedding": (IMAGES,),
     "learner.learning_rate": OF_LEARNER,
@@ -316,9 +321,11 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "learner.task_coefficient": (LEARNS, SUM_PAID, TASK_WEIGHED),
     "learner.reward_scale": (LEARNS, PAID, UNSCALED),
     "learner.scale_reward": (LEARNS, PAID),
+    "learner.enlarge_reward": (LEARNS, PAID, SCALED),
     "learner.reward_clip": (LEARNS, PAID),
     "rle": _chosen("rle"),
     "rle.coefficient": (RLE_WEIGHED,),
+    "rle.anneal": (RLE_PAYS, RLE_WEIGHED),
     "rle.dimension": OF_RLE,
     "rle.distribution": OF_RLE,
     "rle.resample_every": OF_RLE,
@@ -326,6 +333,8 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "rle.discount": (RLE_PAYS, SEPARATE),
     "rle.standardise": OF_RLE,
     "rle.unit_norm": OF_RLE,
+    "rle.whitened_features": OF_RLE,
+    "rle.rarity": OF_RLE,
     "rle.feature_hidden": (*OF_FEATURES, VECTOR_FEATURES),
     "rle.feature_activation": (*OF_FEATURES, VECTOR_FEATURES, FEATURES_HIDDEN),
     "rle.feature_network": OF_RLE,
