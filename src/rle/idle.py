@@ -172,7 +172,8 @@ NORMALISED = Condition(
 )
 PAID = Condition(lambda at: at.pays, "this task pays no reward; leave it out.")
 UNSCALED = Condition(
-    lambda at: not at.config.learner.scale_reward,
+    # Where nothing may be enlarged, small rewards keep their size.
+    lambda at: not (at.config.learner.scale_reward and at.config.learner.enlarge_reward),
     "scale-reward divides the reward by its own size, whatever that is; set scale-reward False, or "
     "leave it out.",
 )
