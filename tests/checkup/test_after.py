@@ -13,7 +13,7 @@ from rle.cli import main
 from rle.errors import UsageError
 from rle.findings import Finding
 from rle.runs.directory import RunDirectory
-from tests.builders import small_config
+from tests.builders import PAPERS_F, small_config
 
 HEALTHY: dict[str, Any] = {
     "bonus_rle_mean": 0.1,
@@ -25,8 +25,6 @@ HEALTHY: dict[str, Any] = {
     "entropy": 0.7,
 }
 ITERATIONS = 50
-PAPERS = {"rle__whitened_features": 0, "rle__rarity": 0.0, "rle__anneal": False}
-"""Settings with which F is f·z alone, and counts the same until the end."""
 
 
 def run_with(
@@ -37,7 +35,7 @@ def run_with(
     def value(given: Any, share: float) -> Any:
         return given(share) if callable(given) else given
 
-    settings = fields.pop("settings", PAPERS if explore == "rle" else {})
+    settings = fields.pop("settings", PAPERS_F if explore == "rle" else {})
     settings = {"total_steps": 100 * ITERATIONS, **settings}
     run = RunDirectory.create(path, small_config(explore, "gym/CartPole-v1", **settings))
     metrics, episodes = [], []
@@ -116,7 +114,7 @@ def test_what_follows_by_chance_does_not_follow(tmp_path: Path) -> None:
     assert found(run_with(tmp_path / "run", **scattered), "z").level == "notice"
 
 
-WHITENED = {**PAPERS, "rle__whitened_features": 8, "rle__rarity": 1.0}
+WHITENED = {**PAPERS_F, "rle__whitened_features": 8, "rle__rarity": 1.0}
 
 
 @pytest.mark.parametrize(("following", "level"), [(0.2, "fine"), (0.0, "notice")])
@@ -142,7 +140,7 @@ def test_rare_states_that_pay_more_are_no_reason_for_a_score_that_fell(tmp_path:
 
 def test_an_annealed_bonus_is_judged_where_half_of_it_is_left(tmp_path: Path) -> None:
     """In the end it is not to be felt, nor z to be followed."""
-    settings = {**PAPERS, "rle__anneal": True}
+    settings = {**PAPERS_F, "rle__anneal": True}
     annealed = {
         "advantage_share_rle": lambda share: 0.2 if share <= 0.5 else 0.0,
         "latent_sensitivity": lambda share: 0.4 if share <= 0.5 else 0.0,

@@ -9,6 +9,7 @@ import rle
 from rle.checkup.check import check
 from rle.errors import UsageError
 from rle.findings import Finding, has_problem
+from tests.builders import PAPERS_F
 from tests.checkup import sick
 
 SMALL = {"steps": 1024, "rle__feature_hidden": (16, 16)}
@@ -81,8 +82,7 @@ def test_a_bonus_that_does_not_vary_over_states() -> None:
     settings = {
         "normalise_observations": False,
         "rle__standardise": False,
-        "rle__whitened_features": 0,
-        "rle__rarity": 0.0,
+        **PAPERS_F,
     }
     assert found(lambda: kind(), "bonus", **settings).level == "problem"
     assert found(lambda: kind(), "centre", **settings).level == "problem"

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rle.runs.trainer import Trainer
-from tests.builders import small_config
+from tests.builders import PAPERS_F, small_config
 from tests.learn.plain import History, PlainStream, advantages_of_stream, collected
 from tests.probes import gymnasium_environments
 
@@ -19,11 +19,12 @@ SETTINGS = {
     "discount": 0.9,
     "gae_lambda": 0.8,
     "scale_reward": True,
+    "enlarge_reward": True,
 }
 DISCOUNTS = {"rle": 0.7, "rnd": 0.6}
 COEFFICIENTS = {"rle": 0.3, "rnd": 0.5}
 CARTPOLE = {"task": "gym/CartPole-v1", "time_limit": 15}
-RLE = {"rle__standardise": True, "rle__unit_norm": True, "rle__scale_bonus": True}
+RLE = {**PAPERS_F, "rle__standardise": True, "rle__unit_norm": True, "rle__scale_bonus": True}
 RLE |= {"rle__discount": DISCOUNTS["rle"], "rle__coefficient": COEFFICIENTS["rle"]}
 RND = {"rnd__scale_bonus": True, "rnd__discount": DISCOUNTS["rnd"]}
 RND |= {"rnd__coefficient": COEFFICIENTS["rnd"]}
