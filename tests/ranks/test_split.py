@@ -37,8 +37,8 @@ MUST = ("none", "rle", "rnd", "rle+rnd")
 def double_products(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add up covariances in double precision.
 
-    In single precision, as they are trained with, the order of adding shows after ten iterations; what is
-    to be shown here is that nothing is left out.
+    In single precision, as they are trained with, the order of adding shows after ten iterations; what
+    is to be shown here is that nothing is left out.
     """
 
     def squares_of(
