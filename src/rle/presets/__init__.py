@@ -21,7 +21,8 @@ from rle.presets.fourroom import FOURROOM_PRESETS, GYM_PRESETS, OTHER_PRESETS
 from rle.presets.sparse import SPARSE_PRESETS
 from rle.presets.tables import Presets, Settings, Tables
 from rle.settings import replace
-from rle.tasks.registry import SUITES, suite_of
+from rle.tasks.registry import suite_of
+from rle.tasks.suite import SUITES
 
 __all__ = ["default_preset", "preset_config", "preset_names"]
 
