@@ -42,7 +42,7 @@ def offered(line: str) -> list[str]:
         ("train nothing/", []),
         ("train fourroom --explore r", ["rle", "rnd", "random"]),
         ("train fourroom --explore rle+r", ["rle+rnd"]),
-        ("train fourroom --preset ", ["paper", "released"]),
+        ("train fourroom --preset ", ["paper", "released", "desktop"]),
         ("train control/Ant --preset d", ["desktop"]),
         ("train fourroom --expl", ["--explore"]),
         ("train fourroom --rle.dim", ["--rle.dimension"]),

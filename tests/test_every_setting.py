@@ -80,6 +80,9 @@ def tiny(task: str, explore: str, **settings: Any) -> RunConfig:
 ROOMS = tiny("fourroom", "rle", rle__resample_every=5, rle__dimension=3)
 ROOMS_PPO = tiny("fourroom", "none")
 ROOMS_RND = tiny("fourroom", "rnd", rnd__warmup_rollouts=1)
+ROOMS_WHITENED = varied(
+    ROOMS, rle__standardise=True, rle__unit_norm=False, rle__whitened_features=6
+)
 POLE = tiny("gym/CartPole-v1", "none", scale_reward=False, normalise_observations=False)
 LAKE = tiny("gym/FrozenLake-v1", "none")
 GAME = tiny("atari/Breakout", "rle")
@@ -190,6 +193,7 @@ CASES: dict[str, Case] = {
     "network.latent_encoder": Case((4, 2)),
     "network.policy_latent_scale": Case(0.5),
     "network.value_backbone": Case(1),
+    "network.value_gain": Case(0.5),
     "network.initial_action_std": Case(0.5, tiny("gym/Pendulum-v1", "none")),
     "network.embedding": Case((8, 6), GAME),
     "machine.precision": Case("bfloat16", GAME),
@@ -211,8 +215,13 @@ CASES: dict[str, Case] = {
     "learner.task_coefficient": Case(2.0),
     "learner.reward_scale": Case(2.0, POLE),
     "learner.scale_reward": Case(True, POLE),
+    # Two rewards of 1 at most: their sums deviate by less than 1.
+    "learner.enlarge_reward": Case(
+        False, varied(POLE, scale_reward=True, enlarge_reward=True, time_limit=2)
+    ),
     "learner.reward_clip": Case(0.5, POLE),
     "rle.coefficient": Case(0.2),
+    "rle.anneal": Case(True),
     "rle.dimension": Case(2),
     "rle.distribution": Case("normal"),
     "rle.resample_every": Case(3),
@@ -220,6 +229,8 @@ CASES: dict[str, Case] = {
     "rle.discount": Case(0.5),
     "rle.standardise": Case(not ROOMS.rle.standardise),  # type: ignore[union-attr]
     "rle.unit_norm": Case(False),
+    "rle.whitened_features": Case(6, varied(ROOMS, rle__standardise=True, rle__unit_norm=False)),
+    "rle.rarity": Case(1.0, ROOMS_WHITENED),
     "rle.feature_hidden": Case((4,)),
     "rle.feature_activation": Case("elu"),
     "rle.feature_network": Case(OWN_FEATURES),
@@ -268,7 +279,8 @@ MISSING: dict[Condition, RunConfig] = {
     idle.MEASURED: GAME,
     idle.NORMALISED: ROOMS,
     idle.PAID: ROOMS_PPO,
-    idle.UNSCALED: varied(POLE, scale_reward=True),
+    idle.UNSCALED: varied(POLE, scale_reward=True, enlarge_reward=True),
+    idle.SCALED: tiny("fourroom-sparse", "none"),
     idle.SUM_PAID: tiny("fourroom", "white-noise"),
     idle.TASK_WEIGHED: POLE,
     idle.LATENT_SEEN: varied(ROOMS, rle__condition=False),
@@ -288,6 +300,15 @@ MISSING: dict[Condition, RunConfig] = {
     idle.RND_WEIGHED: varied(ROOMS_RND, task_coefficient=0.0),
 }
 """A run in which a condition does not hold."""
+TOGETHER: dict[str, dict[str, Any]] = {
+    "rle.whitened_features": {"rle.standardise": True, "rle.unit_norm": False},
+    "rle.rarity": {
+        "rle.standardise": True,
+        "rle.unit_norm": False,
+        "rle.whitened_features": 6,
+    },
+}
+"""What a setting is refused without, whether or not it would do anything."""
 DIVIDED_OUT = (
     idle.UNSCALED,
     idle.TASK_WEIGHED,
@@ -353,12 +374,13 @@ def test_it_does_something_where_it_applies(setting: str, tmp_path: Path) -> Non
 )
 def test_it_is_refused_where_it_does_nothing(setting: str, condition: Condition) -> None:
     config = MISSING[condition]
-    other = replace(config, {setting: CASES[setting].value})
+    together = TOGETHER.get(setting, {})
+    other = replace(config, {**together, setting: CASES[setting].value})
     name = shortest_name(setting.split("."))
     spec = spec_of(config.task, config.environment)
     refuse_idle_settings(config, spec)
     with pytest.raises(UsageError) as refusal:
-        refuse_idle_settings(other, spec)
+        refuse_idle_settings(other, spec, [setting] if together else [])
     assert str(refusal.value) == f"{name} would do nothing: {condition.otherwise}"
     for before, after in zip(numbers(config), numbers(other), strict=True):
         was, now = (
@@ -382,6 +404,8 @@ MIXTURE = tiny("fourroom", "rle+rnd", rnd__warmup_rollouts=1, task_coefficient=0
         (varied(FREE, normalise_advantages=False), "rle.coefficient", 0.2),
         (varied(ROOMS_PPO, normalise_advantages=False), "learner.task_coefficient", 2.0),
         (tiny("gym/CartPole-v1", "white-noise"), "learner.task_coefficient", 2.0),
+        # Rewards that may not be enlarged keep their size where it is small.
+        (tiny("gym/CartPole-v1", "none"), "learner.reward_scale", 0.1),
         (ROOMS_PPO, "learner.task_coefficient", 0.0),
         (
             varied(ROOMS, rle__condition=False, rle__feature_hidden=None),

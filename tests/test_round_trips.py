@@ -50,6 +50,7 @@ OWN: dict[str, st.SearchStrategy[Any]] = {
     "network.value_backbone": st.integers(0, 1),
     "learner.rollout_steps": st.integers(1, 2**10).map(lambda steps: 8 * steps),
     "learner.minibatches": st.sampled_from([1, 2, 4]),
+    "rle.whitened_features": st.just(0) | SIZES,
     "rle.distribution": st.sampled_from(["sphere", "uniform", "normal"]) | OF_MODULES,
     # Either needs another setting to be as it is.
     "rle.feature_network": st.none(),
@@ -91,7 +92,16 @@ def _of(hint: Any, name: str) -> st.SearchStrategy[Any]:
     return kinds[hint]
 
 
-CONFIGURATIONS = st.fixed_dictionaries({shortest_name(path): values_of(path) for path in PATHS})
+def _together(values: dict[str, Any]) -> dict[str, Any]:
+    """`values` with what whitened features need, or what needs them."""
+    if values["rle.whitened-features"] == 0:
+        return values | {"rle.rarity": 0.0}
+    return values | {"rle.standardise": True, "rle.unit-norm": False}
+
+
+CONFIGURATIONS = st.fixed_dictionaries(
+    {shortest_name(path): values_of(path) for path in PATHS}
+).map(_together)
 """A value for every setting, by its name on the command line."""
 
 

@@ -48,7 +48,7 @@ def _train(arguments: Sequence[str]) -> None:
         default=None,
         metavar="PRESET",
         help="where the numbers come from: paper, released or desktop "
-        "(default: paper, and desktop on control/ tasks)",
+        "(default: paper, and desktop on control/ and sparse/ tasks)",
     )
     parser.add_argument(
         "--out",

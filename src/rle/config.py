@@ -161,6 +161,9 @@ class NetworkConfig:
     value_backbone: int = 0
     """Vectors only: how many value layers see the observation alone, before z joins; RLE's φ follows
     them. 0 lets z join the observation, and φ follow all layers."""
+    value_gain: float = 1.0
+    """Vectors only: gain of the weights that the value heads start with; 0: values start at zero, and
+    what pays nothing has no advantage from the first step on."""
     initial_action_std: float = 1.0
     """Continuous actions only: the standard deviation that the policy starts with."""
     embedding: tuple[int, ...] = (256, 448)
@@ -179,6 +182,7 @@ class NetworkConfig:
             "smaller value-backbone.",
         )
         require_positive("policy-latent-scale", self.policy_latent_scale)
+        require_not_negative("value-gain", self.value_gain)
         require_positive("initial-action-std", self.initial_action_std)
         require_choice("activation", self.activation, ("tanh", "relu", "elu"))
 
@@ -221,6 +225,8 @@ class PPOConfig:
     """What the task reward is multiplied by before anything else happens to it."""
     scale_reward: bool = False
     """Divide the task reward by the running deviation of its discounted sum."""
+    enlarge_reward: bool = True
+    """Whether `scale_reward` may also make rewards larger; off: deviations below 1 leave them alone."""
     reward_clip: float | None = None
     """Clip the (scaled) task reward to plus or minus this; None does not."""
 
@@ -251,6 +257,8 @@ class RLEConfig:
 
     coefficient: float = 0.1
     """Weight of the bonus advantage; 0 leaves plain PPO."""
+    anneal: bool = False
+    """Lower the coefficient linearly to zero over the run."""
     dimension: int = 4
     """d, the size of z."""
     distribution: DistributionName = "sphere"
@@ -265,6 +273,11 @@ class RLEConfig:
     """Standardise φ's output by its running mean and deviation."""
     unit_norm: bool = True
     """Divide the feature by its norm (Atari, FourRoom); off in continuous control."""
+    whitened_features: int = 0
+    """φ has so many features, which are whitened (made uncorrelated over all states seen) and mixed down
+    to d, so that what is seldom seen weighs more; 0: it has d, each standardised by itself."""
+    rarity: float = 0.0
+    """Whitened features only: F also pays so much times how far the state is from those seen."""
     feature_hidden: tuple[int, ...] | None = (64, 64, 64)
     """Vectors only: φ's hidden layers; None takes the value network's (its backbone's, if it has one),
     with their activation. On images φ has the value network's form."""
@@ -291,6 +304,11 @@ class RLEConfig:
     warmup_rollouts: int = 1
     """Rollouts of random actions that initialise the feature statistics."""
 
+    @property
+    def features(self) -> int:
+        """How many φ has."""
+        return self.whitened_features or self.dimension
+
     def __post_init__(self) -> None:
         require_not_negative("rle.coefficient", self.coefficient)
         require_positive("rle.dimension", self.dimension)
@@ -299,6 +317,17 @@ class RLEConfig:
         require_fraction("rle.feature-update-rate", self.feature_update_rate)
         require_not_negative("rle.value-coefficient", self.value_coefficient)
         require_not_negative("rle.warmup-rollouts", self.warmup_rollouts)
+        require_not_negative("rle.whitened-features", self.whitened_features)
+        require_not_negative("rle.rarity", self.rarity)
+        require(
+            self.whitened_features == 0 or (self.standardise and not self.unit_norm),
+            "rle.whitened-features are standardised, and their size tells how rare a state is: set "
+            "rle.standardise to True and rle.unit-norm to False.",
+        )
+        require(
+            self.rarity == 0 or self.whitened_features > 0,
+            "rle.rarity is measured by whitened features: set rle.whitened-features, say to 128.",
+        )
         require_choice("rle.feature-update", self.feature_update, ("minibatch", "iteration"))
         require_choice("rle.feature-activation", self.feature_activation, ("tanh", "relu", "elu"))
         if self.feature_hidden is not None:

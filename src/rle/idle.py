@@ -172,9 +172,14 @@ NORMALISED = Condition(
 )
 PAID = Condition(lambda at: at.pays, "this task pays no reward; leave it out.")
 UNSCALED = Condition(
-    lambda at: not at.config.learner.scale_reward,
+    # Where nothing may be enlarged, small rewards keep their size.
+    lambda at: not (at.config.learner.scale_reward and at.config.learner.enlarge_reward),
     "scale-reward divides the reward by its own size, whatever that is; set scale-reward False, or "
     "leave it out.",
+)
+SCALED = Condition(
+    lambda at: at.config.learner.scale_reward,
+    "nothing enlarges the reward but its scaling; set scale-reward True, or leave it out.",
 )
 SUM_PAID = Condition(
     lambda at: not at.summed or at.pays,
@@ -297,6 +302,7 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "network.latent_encoder": (VECTORS, LATENT_SEEN),
     "network.policy_latent_scale": (VECTORS, LATENT_SEEN),
     "network.value_backbone": (VECTORS, BACKBONE_USED),
+    "network.value_gain": (VECTORS,),
     "network.initial_action_std": (CONTINUOUS,),
     "network.embedding": (IMAGES,),
     "learner.learning_rate": OF_LEARNER,
@@ -316,9 +322,11 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "learner.task_coefficient": (LEARNS, SUM_PAID, TASK_WEIGHED),
     "learner.reward_scale": (LEARNS, PAID, UNSCALED),
     "learner.scale_reward": (LEARNS, PAID),
+    "learner.enlarge_reward": (LEARNS, PAID, SCALED),
     "learner.reward_clip": (LEARNS, PAID),
     "rle": _chosen("rle"),
     "rle.coefficient": (RLE_WEIGHED,),
+    "rle.anneal": (RLE_PAYS, RLE_WEIGHED),
     "rle.dimension": OF_RLE,
     "rle.distribution": OF_RLE,
     "rle.resample_every": OF_RLE,
@@ -326,6 +334,8 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "rle.discount": (RLE_PAYS, SEPARATE),
     "rle.standardise": OF_RLE,
     "rle.unit_norm": OF_RLE,
+    "rle.whitened_features": OF_RLE,
+    "rle.rarity": OF_RLE,
     "rle.feature_hidden": (*OF_FEATURES, VECTOR_FEATURES),
     "rle.feature_activation": (*OF_FEATURES, VECTOR_FEATURES, FEATURES_HIDDEN),
     "rle.feature_network": OF_RLE,

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.core.running_mean_std import RunningMeanStd
+from rle.core.running_mean_std import Seen
 from rle.errors import RunError
 
 FAILURE = "failure"
@@ -114,25 +114,12 @@ class World:
         total, count = self.sum(torch.stack([values.sum(), values.new_tensor(len(values))]))
         return total / count
 
-    def pool(self, seen: RunningMeanStd) -> RunningMeanStd:
+    def pool(self, seen: Seen) -> Seen:
         """What all ranks have seen together."""
         if self.alone:
             return seen
-        flat = torch.cat([seen.count.reshape(1), seen.mean.reshape(-1), seen.squares.reshape(-1)])
-        together = RunningMeanStd(tuple(seen.mean.shape), seen.mean.device)
         # In the order of the ranks, so that all come to the same bits.
-        for one in self.gather(flat[None]):
-            count, mean, squares = one.split([1, seen.mean.numel(), seen.mean.numel()])
-            other = RunningMeanStd(tuple(seen.mean.shape), seen.mean.device)
-            other.load_state_dict(
-                {
-                    "count": count[0],
-                    "mean": mean.view_as(seen.mean),
-                    "squares": squares.view_as(seen.mean),
-                }
-            )
-            together.merge(other)
-        return together
+        return seen.together(self.gather(seen.flat()[None]))
 
     def same(self, values: Tensor) -> bool:
         """Whether `values` are the same bits on all ranks."""

@@ -75,6 +75,13 @@ class Generous(Walk):
         return 1e5 * way
 
 
+class Stingy(Walk):
+    """Pays a thousandth a step."""
+
+    def pay(self, way: float) -> float:
+        return 1e-3 * way
+
+
 class Endless(Walk):
     """Never ends."""
 

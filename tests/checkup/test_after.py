@@ -13,7 +13,7 @@ from rle.cli import main
 from rle.errors import UsageError
 from rle.findings import Finding
 from rle.runs.directory import RunDirectory
-from tests.builders import small_config
+from tests.builders import PAPERS_F, small_config
 
 HEALTHY: dict[str, Any] = {
     "bonus_rle_mean": 0.1,
@@ -35,9 +35,9 @@ def run_with(
     def value(given: Any, share: float) -> Any:
         return given(share) if callable(given) else given
 
-    run = RunDirectory.create(
-        path, small_config(explore, "gym/CartPole-v1", **fields.pop("settings", {}))
-    )
+    settings = fields.pop("settings", PAPERS_F if explore == "rle" else {})
+    settings = {"total_steps": 100 * ITERATIONS, **settings}
+    run = RunDirectory.create(path, small_config(explore, "gym/CartPole-v1", **settings))
     metrics, episodes = [], []
     for number in range(1, ITERATIONS + 1):
         share = number / ITERATIONS
@@ -112,6 +112,46 @@ def test_what_follows_by_chance_does_not_follow(tmp_path: Path) -> None:
     """F of 0.06 deviations on average, in ten iterations of which each may be anything."""
     scattered = {"bonus_rle_mean": lambda share: 0.03 + (0.5 if round(share * 50) % 2 else -0.5)}
     assert found(run_with(tmp_path / "run", **scattered), "z").level == "notice"
+
+
+WHITENED = {**PAPERS_F, "rle__whitened_features": 8, "rle__rarity": 1.0}
+
+
+@pytest.mark.parametrize(("following", "level"), [(0.2, "fine"), (0.0, "notice")])
+def test_where_rarity_pays_too_following_has_a_field_of_its_own(
+    following: float, level: str, tmp_path: Path
+) -> None:
+    """F pays 2 of its deviations under every z."""
+    fields = {"bonus_rle_mean": 1.0, "rle_following": following, "settings": WHITENED}
+    finding = found(run_with(tmp_path / "run", **fields), "z")
+    assert finding.level == level
+    assert finding.number == pytest.approx(following)
+
+
+def test_rare_states_that_pay_more_are_no_reason_for_a_score_that_fell(tmp_path: Path) -> None:
+    fell = {"score": lambda share: 2 - share, "bonus_rle_mean": lambda share: 0.2 * share}
+    still = run_with(tmp_path / "still", **fell, rle_following=0.1, settings=WHITENED)
+    assert "--learning-rate" in found(still, "score").sentence
+    risen = run_with(
+        tmp_path / "risen", **fell, rle_following=lambda share: 0.1 * share, settings=WHITENED
+    )
+    assert "lower --rle.coefficient" in found(risen, "score").sentence
+
+
+def test_an_annealed_bonus_is_judged_where_half_of_it_is_left(tmp_path: Path) -> None:
+    """In the end it is not to be felt, nor z to be followed."""
+    settings = {**PAPERS_F, "rle__anneal": True}
+    annealed = {
+        "advantage_share_rle": lambda share: 0.2 if share <= 0.5 else 0.0,
+        "latent_sensitivity": lambda share: 0.4 if share <= 0.5 else 0.0,
+        "bonus_rle_mean": lambda share: 0.1 if share <= 0.5 else 0.0,
+        "explained_variance_rle": lambda share: 0.9 if share <= 0.5 else 0.0,
+    }
+    run = run_with(tmp_path / "well", **annealed, settings=settings)
+    assert {finding.level for finding in check_run(run)} == {"fine"}
+    # Its beginning does not count either.
+    late = {"advantage_share_rle": lambda share: 0.2 if share <= 0.4 else 0.0}
+    assert found(run_with(tmp_path / "ill", **late, settings=settings), "share").level == "problem"
 
 
 def test_the_entropy_of_continuous_actions_is_a_deviation(tmp_path: Path) -> None:

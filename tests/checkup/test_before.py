@@ -9,6 +9,7 @@ import rle
 from rle.checkup.check import check
 from rle.errors import UsageError
 from rle.findings import Finding, has_problem
+from tests.builders import PAPERS_F
 from tests.checkup import sick
 
 SMALL = {"steps": 1024, "rle__feature_hidden": (16, 16)}
@@ -41,11 +42,14 @@ def test_healthy_tasks(task: str) -> None:
         ("Uneven", {"normalise_observations": False}, "scale", "problem", "--normalise-obs"),
         ("Uneven", {}, "scale", "fine", ""),
         ("Blind", {}, "observation", "problem", "none of the 2 components"),
-        ("Blind", {"normalise_observations": False}, "φ", "problem", "all 8 outputs"),
+        ("Blind", {"normalise_observations": False}, "φ", "problem", "all 128 outputs"),
         ("Broken", {}, "finite", "problem", "component 1"),
         ("BrokenReward", {}, "reward", "problem", "NaN or infinite"),
         ("Generous", {"scale_reward": False}, "proportion", "problem", "--scale-reward True"),
         ("Generous", {}, "proportion", "fine", ""),
+        # Not enlarged unless one asks for it.
+        ("Stingy", {}, "proportion", "problem", "--enlarge-reward True"),
+        ("Stingy", {"enlarge_reward": True}, "proportion", "fine", ""),
         ("Endless", {}, "episodes", "notice", "--time-limit"),
         ("Unseeded", {}, "seed", "notice", "the seed that reset is given"),
         ("Walk", {"num_envs": 4}, "environments", "notice", "--num-envs"),
@@ -75,7 +79,11 @@ def test_images() -> None:
 def test_a_bonus_that_does_not_vary_over_states() -> None:
     """Far from zero, and neither normalised nor standardised, φ sees one direction."""
     kind = type("Far", (sick.Walk,), {"observe": lambda self: sick.Walk.observe(self) + 1e5})
-    settings = {"normalise_observations": False, "rle__standardise": False}
+    settings = {
+        "normalise_observations": False,
+        "rle__standardise": False,
+        **PAPERS_F,
+    }
     assert found(lambda: kind(), "bonus", **settings).level == "problem"
     assert found(lambda: kind(), "centre", **settings).level == "problem"
 

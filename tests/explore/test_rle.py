@@ -247,3 +247,58 @@ def test_warm_up_leaves_no_trace_in_the_environment() -> None:
     trainer.start()
     assert float(trainer.task.artefacts()["visits"].sum()) == 0
     torch.testing.assert_close(trainer._observation, torch.ones(8, 2))
+
+
+WHITENED = {"rle__whitened_features": 6, "rle__standardise": True, "rle__unit_norm": False}
+
+
+class TestWhitenedFeatures:
+    def test_pay_for_direction_and_rarity(self) -> None:
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", **WHITENED, rle__rarity=0.5))
+        trainer.start()
+        strategy = trainer.strategy
+        trainer.collect()
+        transitions = trainer.rollout.transitions()
+        z = transitions.latent
+        features = strategy.features(transitions.next_observation)
+        assert features.shape[-1] == 6
+        directed, rarity = strategy.random_reward.parts(features, z)
+        bonus = strategy.bonus(transitions)
+        torch.testing.assert_close(bonus[:, 0], directed + 0.5 * rarity)
+        followed = strategy.metrics()["rle_following"]
+        expected = directed.double().mean() / directed.double().std(correction=0)
+        assert followed == pytest.approx(float(expected), rel=1e-5)
+
+    def test_the_policy_may_see_what_it_was_paid(self) -> None:
+        settings = {**WHITENED, "rle__rarity": 0.5, "rle__condition_on_bonus": True}
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", **settings))
+        trainer.start()
+        trainer.iterate()
+        assert trainer.strategy.latent().shape[-1] == trainer.config.rle.dimension + 1
+
+    def test_go_on_from_a_checkpoint_bit_for_bit(self) -> None:
+        config = small_config("rle", "gym/CartPole-v1", **WHITENED, rle__rarity=0.5)
+        whole, first, second = (Trainer(config) for _ in range(3))
+        whole.start()
+        first.start()
+        for _ in range(4):
+            whole.iterate()
+        for _ in range(2):
+            first.iterate()
+        second.load_state_dict(first.state_dict())
+        for _ in range(2):
+            second.iterate()
+        assert torch.equal(second.learner.parameters, whole.learner.parameters)
+
+    @pytest.mark.parametrize(
+        ("settings", "reason"),
+        [
+            ({"whitened_features": 8, "unit_norm": True}, "rle.unit-norm to False"),
+            ({"whitened_features": 8, "unit_norm": False, "standardise": False}, "rle.standardise"),
+            ({"rarity": 0.5}, "set rle.whitened-features"),
+            ({"whitened_features": -1}, "whitened-features"),
+        ],
+    )
+    def test_settings_that_do_not_fit(self, settings: dict, reason: str) -> None:
+        with pytest.raises(UsageError, match=reason):
+            RLEConfig(**settings)

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from rle.runs.trainer import Trainer
 from rle.tasks.base import Step
-from tests.builders import small_config
+from tests.builders import PAPERS_F, small_config
 
 # Calls that only reset an environment answer with an observation no action led to.
 RESETTING = {"task": "gym/CartPole-v1", "autoreset": "next-step", "time_limit": 6}
-RLE = {**RESETTING, "rle__standardise": True}
+RLE = {**RESETTING, **PAPERS_F, "rle__standardise": True}
 CASES = {
     "rle": ("rle", RLE),
     "rle, paid on the way": ("rle", {**RLE, "rle__condition_on_bonus": True}),
@@ -76,7 +76,7 @@ def test_statistics_are_of_real_transitions_alone(case: str) -> None:
 
 @torch.no_grad()
 def test_statistics_of_features_can_be_off() -> None:
-    trainer = Trainer(small_config("rle", **{**RESETTING, "rle__standardise": False}))
+    trainer = Trainer(small_config("rle", **{**RLE, "rle__standardise": False}))
     trainer.start()
     assert trainer.strategy.warmup_rollouts == 0
     trainer.collect()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rle.runs.trainer import Trainer
-from tests.builders import small_config
+from tests.builders import PAPERS_F, small_config
 from tests.learn.plain import History, PlainStream, advantages_of_stream, collected
 from tests.probes import gymnasium_environments
 
@@ -19,11 +19,12 @@ SETTINGS = {
     "discount": 0.9,
     "gae_lambda": 0.8,
     "scale_reward": True,
+    "enlarge_reward": True,
 }
 DISCOUNTS = {"rle": 0.7, "rnd": 0.6}
 COEFFICIENTS = {"rle": 0.3, "rnd": 0.5}
 CARTPOLE = {"task": "gym/CartPole-v1", "time_limit": 15}
-RLE = {"rle__standardise": True, "rle__unit_norm": True, "rle__scale_bonus": True}
+RLE = {**PAPERS_F, "rle__standardise": True, "rle__unit_norm": True, "rle__scale_bonus": True}
 RLE |= {"rle__discount": DISCOUNTS["rle"], "rle__coefficient": COEFFICIENTS["rle"]}
 RND = {"rnd__scale_bonus": True, "rnd__discount": DISCOUNTS["rnd"]}
 RND |= {"rnd__coefficient": COEFFICIENTS["rnd"]}
@@ -216,3 +217,64 @@ def test_rollouts_with_one_real_transition_or_none(explore: str, size: tuple[int
     # Alone, an environment is reset once in a while; of two, both at once.
     assert counts == ({1, 2} if num_envs == 1 else {0, 1, 2})
     assert bool(trainer.learner.parameters.isfinite().all())
+
+
+def weighed(trainer: Trainer) -> Tensor:
+    """What the policy is to learn from, by hand: both advantages, `[B, 2]`, are told apart."""
+    batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    per_head = batch.returns - batch.values
+    return torch.linalg.lstsq(per_head, batch.advantage[:, None]).solution[:, 0]
+
+
+@pytest.mark.parametrize(("share", "left"), [(0.0, 1.0), (0.25, 0.75), (1.0, 0.0)])
+def test_an_annealed_bonus_weighs_what_is_left_of_the_run(share: float, left: float) -> None:
+    trainer = Trainer(
+        small_config("rle", "gym/CartPole-v1", rle__coefficient=0.4, rle__anneal=True)
+    )
+    trainer.start()
+    trainer.learner.set_progress(share)
+    trainer.collect()
+    assert weighed(trainer).tolist() == pytest.approx([1, 0.4 * left], abs=1e-5)
+
+
+def test_an_annealed_bonus_without_a_head_of_its_own() -> None:
+    """One head: at the end of the run it is told of the task's reward alone."""
+    returns = []
+    for settings in ({"rle__coefficient": 0.4, "rle__anneal": True}, {"rle__coefficient": 1e-12}):
+        joined = {"rle__separate_streams": False, "rle__scale_bonus": False, **settings}
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", **joined))
+        trainer.start()
+        trainer.learner.set_progress(1.0)
+        trainer.collect()
+        batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+        returns.append(batch.returns)
+    torch.testing.assert_close(*returns)
+
+
+@pytest.mark.parametrize(
+    ("paid", "expected"),
+    [
+        # In turn p and -p, γ = 0: the sums are the rewards, and their deviation is p.
+        (0.5, 0.5),
+        (4.0, 1.0),
+    ],
+)
+def test_rewards_are_made_smaller_and_not_larger(paid: float, expected: float) -> None:
+    settings = {"scale_reward": True, "enlarge_reward": False, "discount": 0.0, "gae_lambda": 0.0}
+    trainer = Trainer(small_config("none", value_gain=0.0, **settings))
+    trainer.start()
+    trainer.collect()
+    trainer.rollout.reward[0::2], trainer.rollout.reward[1::2] = paid, -paid
+    batch, _, _ = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+    torch.testing.assert_close(batch.returns.abs(), torch.full_like(batch.returns, expected))
+
+
+def test_what_pays_nothing_has_no_advantage() -> None:
+    """With values that start at zero, the task's head stays there until the task pays."""
+    trainer = Trainer(small_config("rle", "fourroom", value_gain=0.0, rle__coefficient=1e-3))
+    trainer.start()
+    for _ in range(3):
+        metrics, _ = trainer.iterate()
+        assert metrics["advantage_share_task"] == 0.0
+        assert metrics["value_loss_task"] == 0.0
+        assert metrics["advantage_share_rle"] == 1.0

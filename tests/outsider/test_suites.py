@@ -71,7 +71,7 @@ def test_its_settings_are_the_preset_where_it_has_any(suite: str) -> None:
     assert config.network.value_hidden == other.network.value_hidden
     assert preset_config(f"{suite}/long", "none").rle is None
     assert default_preset(f"{suite}/long") == "paper"
-    with pytest.raises(UsageError, match="'desktop' is for control/, atari/ and sparse/ tasks"):
+    with pytest.raises(UsageError, match="'desktop' is for fourroom, control/, atari/ and sparse/"):
         preset_config(f"{suite}/long", "rle", "desktop")
 
 

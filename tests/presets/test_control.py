@@ -158,15 +158,15 @@ def test_released_scripts() -> None:
         assert config.learner.max_gradient_norm == 1.0
 
 
+def dense(module: torch.nn.Module) -> list[tuple[int, ...]]:
+    return [tuple(p.shape) for p in module.parameters() if p.dim() == 2]
+
+
 def test_networks_are_the_tables() -> None:
     """As built: z passes 64 and 16 units; φ has the shape of the value backbone without z."""
     small = {"num_envs": 2, "rollout_steps": 2, "minibatches": 1}
     trainer = Trainer(replace(control("BallBalance", "rle"), small))
     network, features = trainer.network, trainer.strategy.features
-
-    def dense(module: torch.nn.Module) -> list[tuple[int, ...]]:
-        return [tuple(p.shape) for p in module.parameters() if p.dim() == 2]
-
     assert dense(network.latent_encoder) == [(64, 32), (16, 64)]
     assert dense(network.policy_body) == [(256, 12 + 16), (256, 256), (256, 256)]
     assert dense(network.policy_head) == [(3, 256)]
@@ -202,15 +202,46 @@ def test_on_a_few_cores_z_lasts_a_rollout_as_in_the_paper() -> None:
         assert config.rle.resample_every == config.learner.rollout_steps
 
 
-def test_on_a_few_cores_the_policy_sees_less_of_z() -> None:
-    for preset in ("paper", "released"):
+def test_on_a_few_cores_rle_is_the_whitened_one_of_all_tasks() -> None:
+    """Nothing of RLE's is special to control, and nothing of the paper's control is left in it."""
+    config, plain = control("Ant", "rle", "desktop"), control("Ant", "none", "desktop")
+    assert config.rle == preset_config("gym/CartPole-v1", "rle").rle
+    assert config.rle.whitened_features == 128
+    assert config.network == plain.network
+    assert config.network.latent_encoder == ()
+    assert config.network.value_backbone == 0
+    assert config.network.value_gain == 0.0
+    # Dense rewards are scaled as they always were there.
+    assert config.learner.enlarge_reward is True
+
+
+def test_as_built_on_a_few_cores_z_joins_the_observation() -> None:
+    trainer = Trainer(replace(control("BallBalance", "rle", "desktop"), {"num_envs": 2}))
+    network, features = trainer.network, trainer.strategy.features
+    assert dense(network.policy_body) == [(64, 12 + 4), (64, 64)]
+    assert dense(network.value_body) == [(64, 12 + 4), (64, 64)]
+    assert dense(features) == [(128, 12), (128, 128), (128, 128)]
+    assert all(not head.weight.any() for head in network.value_heads)
+
+
+@PAPER_AND_RELEASED
+@pytest.mark.parametrize("task", ["fourroom", "control/Ant", "atari/Pong"])
+def test_the_papers_rle_has_nothing_of_the_whitened_one(task: str, preset: str) -> None:
+    config = preset_config(task, "rle", preset)
+    assert config.rle.whitened_features == 0
+    assert config.rle.rarity == 0.0
+    assert config.rle.anneal is False
+    assert config.network.value_gain == 1.0
+    assert config.learner.enlarge_reward is True
+
+
+def test_every_preset_shows_the_policy_all_of_z() -> None:
+    for preset in ("paper", "released", "desktop"):
         assert control("Ant", "rle", preset).network.policy_latent_scale == 1
-    assert control("Ant", "rle", "desktop").network.policy_latent_scale == 0.1
 
 
-def test_elsewhere_the_default_is_the_papers() -> None:
+def test_elsewhere_the_default_is_called_the_papers() -> None:
     for task in ("fourroom", "atari/Pong", "gym/CartPole-v1"):
         assert preset_config(task, "rle") == preset_config(task, "rle", "paper")
-    for task in ("fourroom", "gym/CartPole-v1"):
-        with pytest.raises(UsageError, match="for control/, atari/ and sparse/ tasks"):
-            preset_config(task, "rle", "desktop")
+    with pytest.raises(UsageError, match="for fourroom, control/, atari/ and sparse/ tasks"):
+        preset_config("gym/CartPole-v1", "rle", "desktop")

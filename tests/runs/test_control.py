@@ -49,7 +49,8 @@ def test_every_method_trains(explore: str, preset: str) -> None:
 
 
 def test_features_follow_the_value_backbone() -> None:
-    trainer = Trainer(control_config("rle", rle__feature_update_rate=1.0))
+    following = {"value_backbone": 1, "rle__feature_hidden": None, "rle__feature_update_rate": 1.0}
+    trainer = Trainer(control_config("rle", **following))
     trainer.start()
     trainer.iterate()
     theirs = trainer.network.value_body.parameters()

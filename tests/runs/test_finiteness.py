@@ -15,7 +15,7 @@ from rle.runs.evaluate import evaluate
 from rle.runs.finiteness import check_iteration
 from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
-from tests.builders import small_config
+from tests.builders import PAPERS_F, small_config
 from tests.probes import gymnasium_environments
 from tests.probes.gymnasium_environments import Poisoned
 
@@ -159,7 +159,7 @@ def bottomless(observation_shape: tuple[int, ...], dimension: int) -> torch.nn.M
 
 def test_a_bonus_of_ones_own(tmp_path: Path) -> None:
     """Standardised by nothing, so that the accident stays in one place until it is found."""
-    settings = {"rle__feature_network": bottomless, "rle__standardise": False}
+    settings = {**PAPERS_F, "rle__feature_network": bottomless, "rle__standardise": False}
     Poisoned.poison(0, 0, "nothing", NAN)
     trainer = Trainer(config("rle", normalise_observations=False, **settings))
     trainer.start()

@@ -49,7 +49,8 @@ def lengths(config: RunConfig) -> tuple[RunConfig, RunConfig]:
 @pytest.mark.parametrize("explore", ["rle", "rle+rnd"])
 @pytest.mark.parametrize("task", ["fourroom-sparse", "gym/CartPole-v1"])
 def test_bit_for_bit_the_longer_run(task: str, explore: str, tmp_path: Path) -> None:
-    config = small_config(explore, task=task, time_limit=37, anneal_learning_rate=False)
+    constant = {"anneal_learning_rate": False, "rle__anneal": False}
+    config = small_config(explore, task=task, time_limit=37, **constant)
     short, long = lengths(config)
     whole = train_config(long, tmp_path / "whole", quiet=True)
     run = train_config(short, tmp_path / "short", quiet=True)
@@ -160,6 +161,22 @@ def test_an_annealed_learning_rate_falls_to_the_new_end(
     sentence = run.changes()[0]["differs"]
     assert "not bit for bit a run of 1,024 steps from the start: the learning rate" in sentence
     assert sentence in capsys.readouterr().out
+
+
+def test_an_annealed_bonus_falls_to_the_new_end(tmp_path: Path) -> None:
+    class Weights(Callback):
+        def __init__(self) -> None:
+            self.seen: list[float] = []
+
+        def on_iteration(self, trainer, metrics, episodes) -> None:
+            self.seen.append(float(trainer.learner._coefficients[1]))
+
+    weights = Weights()
+    short = small_config("rle", total_steps=128 * 4, rle__anneal=True, rle__coefficient=1.0)
+    run = train_config(short, tmp_path / "run", quiet=True, callbacks=[weights])
+    resume(run.path, quiet=True, callbacks=[weights], total_steps=128 * 8)
+    assert weights.seen == pytest.approx([1, 0.75, 0.5, 0.25, 0.5, 0.375, 0.25, 0.125])
+    assert "from the start: the bonus of rle has fallen" in run.changes()[0]["differs"]
 
 
 def test_compilation_that_would_only_pay_now(

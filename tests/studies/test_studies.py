@@ -114,36 +114,51 @@ def test_the_control_studies_at_the_papers_size() -> None:
     assert methods == {"rle", "white-noise", "ppo"}
 
 
-@pytest.mark.parametrize(
-    ("name", "usual", "shallow"),
-    [("control9-phi", (512, 512, 256), (256, 128)), ("control9-phi-desktop", (64,), ())],
-)
-def test_the_other_features_differ_in_one_thing_from_frozen_ones(
-    name: str, usual: tuple[int, ...], shallow: tuple[int, ...]
-) -> None:
-    study = find_study(name)
-    runs = study.runs(seeds=1)
-    rle, other, frozen = (
-        runs[f"control-BallBalance/{method}/seed-0"]
-        for method in ("rle", "rle-shallow-features", "rle-frozen-features")
-    )
-    assert [method.name for method in study.methods][-1] == "ppo"
-    # "Less width and one less layer."
-    assert len(shallow) == len(usual) - 1
-    assert all(width < of_rle for width, of_rle in zip(shallow, usual, strict=False))
-    assert changed(rle, frozen) == {"rle.feature_update_rate": 0.0}
-    assert changed(frozen, other) == {"rle.feature_hidden": shallow}
+def _of_features(name: str, *methods: str) -> list[RunConfig]:
+    """The runs of a study of φ on BallBalance, RLE's first."""
+    found = find_study(name)
+    assert [method.name for method in found.methods] == ["rle", *methods, "ppo"]
+    runs = found.runs(seeds=1)
+    return [runs[f"control-BallBalance/{method}/seed-0"] for method in ("rle", *methods)]
+
+
+def _moves(run: RunConfig, widths: tuple[int, ...]) -> bool:
+    """Whether φ, which has layers of `widths`, is moved by an update."""
     small = {"num_envs": 2, "rollout_steps": 16, "minibatches": 1, "threads": 1}
-    for run, hidden in ((rle, usual), (frozen, usual), (other, shallow)):
-        trainer = Trainer(replace(run, small))
-        features = trainer.strategy.features
-        shapes = [p.shape[0] for p in features.parameters() if p.dim() == 2]
-        assert shapes == [*hidden, 32]
-        before = [p.clone() for p in features.parameters()]
-        trainer.strategy.after_minibatch(trainer.network)
-        trainer.strategy.after_update(trainer.network)
-        moved = any(not p.equal(q) for p, q in zip(before, features.parameters(), strict=True))
-        assert moved is (run is rle)
+    trainer = Trainer(replace(run, small))
+    features = trainer.strategy.features
+    assert [p.shape[0] for p in features.parameters() if p.dim() == 2] == list(widths)
+    before = [p.clone() for p in features.parameters()]
+    trainer.strategy.after_minibatch(trainer.network)
+    trainer.strategy.after_update(trainer.network)
+    return any(not p.equal(q) for p, q in zip(before, features.parameters(), strict=True))
+
+
+def test_the_papers_other_features_differ_in_one_thing_from_frozen_ones() -> None:
+    rle, other, frozen = _of_features("control9-phi", "rle-shallow-features", "rle-frozen-features")
+    assert changed(rle, frozen) == {"rle.feature_update_rate": 0.0}
+    # "Less width and one less layer."
+    assert changed(frozen, other) == {"rle.feature_hidden": (256, 128)}
+    assert _moves(rle, (512, 512, 256, 32))
+    assert not _moves(frozen, (512, 512, 256, 32))
+    assert not _moves(other, (256, 128, 32))
+
+
+def test_on_a_few_cores_features_are_frozen_and_others_follow() -> None:
+    rle, other, following = _of_features(
+        "control9-phi-desktop", "rle-shallow-features", "rle-following-features"
+    )
+    # "Less width and one less layer."
+    assert changed(rle, other) == {"rle.feature_hidden": (64,)}
+    assert changed(rle, following) == {
+        "rle.feature_hidden": None,
+        "rle.feature_update": "iteration",
+        "rle.feature_update_rate": 0.04,
+    }
+    assert not _moves(rle, (128, 128, 128))
+    assert not _moves(other, (64, 128))
+    # The value network's layers, then φ's own.
+    assert _moves(following, (64, 64, 128))
 
 
 @pytest.mark.parametrize("name", ["control9", "control9-phi", "control9-white-noise"])

@@ -37,8 +37,7 @@ COLLAPSED = 0.02
 STIFF = 0.01
 """Deviation of a continuous action, in units of half its range, at which nothing else is tried."""
 REMEDIES = Remedies(
-    ignored="let it see all of z (--policy-latent-scale 1), raise --rle.coefficient, or train for "
-    "longer",
+    ignored="raise --rle.coefficient, or train for longer",
     not_followed="train for longer, let a z last longer (--rle.resample-every), or raise "
     "--rle.coefficient",
 )
@@ -66,10 +65,11 @@ def _judge_run(run: RunDirectory) -> list[Finding]:
     episodes = run.episodes()
     findings += judge_returns(episodes, lines)
     pays = any(episode["score"] != 0 for episode in episodes)
+    felt = _while_felt(config, lines)
     for stream in _streams(last):
-        findings += _judge_stream(stream, last, pays)
+        findings += _judge_stream(stream, felt if stream == "rle" else last, pays)
     if config.rle is not None and config.rle.coefficient > 0:
-        findings += _judge_following(config.rle, last, pays)
+        findings += _judge_following(config.rle, felt, pays)
         findings += _judge_movement(last)
     actions = (run.spec() or {}).get("actions")
     findings += _judge_entropy(actions if isinstance(actions, dict) else {}, lines, last)
@@ -79,6 +79,14 @@ def _judge_run(run: RunDirectory) -> list[Finding]:
 def last_fifth(lines: Lines) -> Lines:
     """The end of a log, over which numbers are averaged: one iteration says little."""
     return lines[-max(len(lines) // 5, 1) :]
+
+
+def _while_felt(config: RunConfig, lines: Lines) -> Lines:
+    """The lines by which RLE's bonus is judged: an annealed one is not to be felt in the end."""
+    if config.rle is None or not config.rle.anneal:
+        return last_fifth(lines)
+    # Up to where half of it is left.
+    return last_fifth([line for line in lines if line["step"] <= config.total_steps / 2] or lines)
 
 
 def values(lines: Lines, name: str) -> list[float]:
@@ -144,11 +152,15 @@ def _judge_stream(stream: str, last: Lines, pays: bool) -> list[Finding]:
     return findings
 
 
-def _judge_following(rle: RLEConfig, last: Lines, pays: bool) -> list[Finding]:
+def _judge_following(rle: RLEConfig, felt: Lines, pays: bool) -> list[Finding]:
     """Whether the policy ignores z, listens to it, or follows it."""
-    heard = values(last, "latent_sensitivity")
-    earned = values(last, "bonus_rle_mean")
-    spread = values(last, "bonus_rle_std")
+    heard = values(felt, "latent_sensitivity")
+    earned = values(felt, "bonus_rle_mean")
+    spread = values(felt, "bonus_rle_std")
+    if rle.rarity > 0:
+        # F pays for rare states under every z.
+        earned = values(felt, "rle_following")
+        spread = [1.0] * len(earned)
     if not (heard and earned and spread):
         return []
     if not rle.condition:

@@ -77,6 +77,10 @@ def _rise(lines: Lines, part: int) -> float:
             for line in lines
             if "bonus_rle_std" in line and PARTS * (line["step"] - 1) // lines[-1]["step"] == number
         ]
+        if of_part and all("rle_following" in line for line in of_part):
+            # F pays for rare states besides, under every z.
+            followed.append(mean(line["rle_following"] for line in of_part))
+            continue
         deviation = mean(line["bonus_rle_std"] for line in of_part) if of_part else 0.0
         if deviation <= 0:
             return 0.0

@@ -57,7 +57,8 @@ def _task_size(learner: PPOConfig, played: Played, rare: bool) -> float | None:
         deviation = return_deviation(reward, played.ended, learner.discount, played.real)
         if deviation == 0:
             return None
-        reward = reward / deviation
+        if learner.enlarge_reward or deviation > 1:
+            reward = reward / deviation
     reward = _clipped(reward, learner)
     deviation = return_deviation(reward, played.ended, learner.discount, played.real)
     return learner.task_coefficient * deviation
@@ -82,4 +83,6 @@ def _bonus_size(stream: Stream, played: Played, column: int) -> float:
 def _remedy(learner: PPOConfig, stream: str) -> str:
     if not learner.scale_reward:
         return f"train with --scale-reward True, or change --{stream}.coefficient"
+    if not learner.enlarge_reward:
+        return f"change --{stream}.coefficient, or train with --enlarge-reward True if rewards are small"
     return f"change --{stream}.coefficient"

@@ -1,8 +1,9 @@
-"""Running mean and variance over everything seen, accumulated in float64."""
+"""Running mean and variance, or covariance, over everything seen, accumulated in float64."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -28,16 +29,41 @@ class RunningMeanStd:
             return
         if real is None:
             mean = samples.mean(0)
-            squares = (samples - mean).square().sum(0)
-            self._merge(len(samples), mean, squares)
+            self._merge(len(samples), mean, self._squares_of(samples - mean, None))
             return
         weight = real.reshape(-1, *(1 for _ in self.mean.shape)).double()
         count = weight.sum()
         mean = (samples * weight).sum(0) / count.clamp(min=1)
-        squares = ((samples - mean).square() * weight).sum(0)
-        self._merge(count, mean, squares)
+        self._merge(count, mean, self._squares_of(samples - mean, weight))
 
-    def merge(self, other: RunningMeanStd) -> None:
+    def _squares_of(self, distances: Tensor, weight: Tensor | None) -> Tensor:
+        """The sum of squared distances `[B, *shape]` from a mean, each with its weight `[B, ...]`."""
+        squares = distances.square()
+        return (squares if weight is None else squares * weight).sum(0)
+
+    def _square_of(self, shift: Tensor) -> Tensor:
+        return shift.square()
+
+    def empty(self) -> Self:
+        """One of the same form that has seen nothing."""
+        return type(self)(tuple(self.mean.shape), self.mean.device)
+
+    def flat(self) -> Tensor:
+        """Everything as one vector, to be sent elsewhere."""
+        return torch.cat([part.reshape(-1) for part in (self.count, self.mean, self.squares)])
+
+    def together(self, vectors: Iterable[Tensor]) -> Self:
+        """What several of this form have seen, of each of which `flat` is given: in their order."""
+        result = self.empty()
+        for vector in vectors:
+            count, mean, squares = vector.split([1, self.mean.numel(), self.squares.numel()])
+            seen = self.empty()
+            parts = {"count": count[0], "mean": mean.view_as(self.mean)}
+            seen.load_state_dict({**parts, "squares": squares.view_as(self.squares)})
+            result.merge(seen)
+        return result
+
+    def merge(self, other: Self) -> None:
         """Take in everything `other` has seen."""
         self._merge(other.count, other.mean, other.squares)
 
@@ -46,7 +72,7 @@ class RunningMeanStd:
         share = count / total.clamp(min=1)
         shift = mean - self.mean
         self.mean = self.mean + shift * share
-        self.squares = self.squares + squares + shift.square() * (self.count * share)
+        self.squares = self.squares + squares + self._square_of(shift) * (self.count * share)
         self.count = total
 
     @property
@@ -66,5 +92,38 @@ class RunningMeanStd:
         )
 
 
-Pool = Callable[[RunningMeanStd], RunningMeanStd]
-"""What one process saw to what several saw together."""
+class RunningCovariance(RunningMeanStd):
+    """Mean and population covariance of a stream of `[..., m]` samples."""
+
+    def __init__(self, width: int, device: torch.device | str = "cpu") -> None:
+        super().__init__((width,), device)
+        self.squares = torch.zeros(width, width, dtype=torch.float64, device=device)
+        """Sum of the outer products `[m, m]` of distances from the mean."""
+
+    def _squares_of(self, distances: Tensor, weight: Tensor | None) -> Tensor:
+        # A rollout's products in single precision: they take a quarter of the time, and are off by less
+        # than what a few samples more or less change.
+        single = distances.float()
+        weighted = single if weight is None else single * weight.float()
+        return (single.T @ weighted).double()
+
+    def _square_of(self, shift: Tensor) -> Tensor:
+        return torch.outer(shift, shift)
+
+    def empty(self) -> Self:
+        return type(self)(len(self.mean), self.mean.device)
+
+    @property
+    def covariance(self) -> Tensor:
+        """`[m, m]`; zeros before anything was seen."""
+        return self.squares / self.count.clamp(min=1)
+
+
+Seen = TypeVar("Seen", bound=RunningMeanStd)
+
+
+class Pool(Protocol):
+    """What one process saw to what several saw together."""
+
+    def __call__(self, seen: Seen) -> Seen:
+        """`seen` of all of them."""

@@ -32,6 +32,8 @@ class Stream:
     """Divide it by the running deviation of its discounted sum."""
     separate: bool = True
     """Learn it with a value head of its own; otherwise it is added to the task reward."""
+    anneal: bool = False
+    """Lower its weight linearly to zero over the run."""
 
 
 class Strategy:

@@ -16,6 +16,7 @@ from rle.core.features import FeatureNetwork
 from rle.core.latents import LatentState, stagger, start_latents, step_latents
 from rle.core.running_mean_std import RunningMeanStd
 from rle.core.transfer import moved
+from rle.core.whitening import WhitenedReward
 from rle.errors import UsageError
 from rle.explore.base import Strategy, Stream
 from rle.explore.latents import latent_distribution, load_function
@@ -62,6 +63,7 @@ class RandomLatentExploration(Strategy):
                     config.value_coefficient,
                     config.scale_bonus,
                     config.separate_streams,
+                    config.anneal,
                 ),
             )
             if config.condition:
@@ -69,9 +71,7 @@ class RandomLatentExploration(Strategy):
         self._latent_distribution = latent_distribution(config.distribution, config.dimension)
         self._generator = generator(seed, "latents")
         self._num_envs = num_envs
-        self.random_reward = RandomReward(
-            config.dimension, config.standardise, config.unit_norm, device
-        )
+        self.random_reward = _random_reward(config, seed, device)
         self._latent = torch.zeros(num_envs, self.latent_size, device=device)
         self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=device)
         self._fresh = torch.zeros(0)
@@ -82,6 +82,8 @@ class RandomLatentExploration(Strategy):
         """What `bonus` was asked about last, and its features: `observe` need not run φ again."""
         self._initial_features = self._feature_vector()
         self._time = 0
+        self._directed = RunningMeanStd((), device)
+        """f(s')·z of the rollout, where F is not that alone."""
 
     def start(self, network: ActorCritic) -> None:
         z = self._draw(1)[0].to(self.device)
@@ -159,7 +161,13 @@ class RandomLatentExploration(Strategy):
         assert transitions.latent is not None
         features = self.features(transitions.next_observation)
         self._described = transitions, features
-        return self._reward_of_features(features, transitions.latent)
+        bonus = self._reward_of_features(features, transitions.latent)
+        if self.config.rarity > 0:
+            # The rarity pays under every z: whether z is followed shows in the rest.
+            z = transitions.latent[..., : self.config.dimension]
+            rest = (self.random_reward.standardised(features) * z).sum(-1)
+            self._directed.update(rest)
+        return bonus
 
     @torch.no_grad()
     def observe(self, transitions: Transitions) -> None:
@@ -211,10 +219,16 @@ class RandomLatentExploration(Strategy):
         return nn.utils.parameters_to_vector(self.features.parameters()).detach().clone()
 
     def metrics(self) -> dict[str, float]:
-        if self.config.feature_update_rate == 0:
-            return {}
-        moved = (self._feature_vector() - self._initial_features).norm()
-        return {"rle_feature_movement": float(moved / self._initial_features.norm())}
+        measured = {}
+        if self.config.feature_update_rate > 0:
+            moved = (self._feature_vector() - self._initial_features).norm()
+            measured["rle_feature_movement"] = float(moved / self._initial_features.norm())
+        if self.config.rarity > 0:
+            directed = self.world.pool(self._directed)
+            self._directed = directed.empty()
+            if directed.count > 0 and directed.std > 0:
+                measured["rle_following"] = float(directed.mean / directed.std)
+        return measured
 
     def reward_map(self, observation: Tensor, latent: Tensor) -> Tensor:
         """F(s, z) `[M, B]` of B observations under M latents `[M, d]`: the reward-map figure."""
@@ -233,7 +247,7 @@ class RandomLatentExploration(Strategy):
         return {
             "features": dict(self.features.state_dict()),
             "initial_features": self._initial_features,
-            "moments": self.random_reward.moments.state_dict(),
+            "moments": self.random_reward.state_dict()["moments"],
             "latent": self._latent,
             "countdown": self._countdown,
             "generator": generator_state(self._generator),
@@ -243,7 +257,7 @@ class RandomLatentExploration(Strategy):
         self.features.load_state_dict(state["features"])
         self._initial_features = state["initial_features"].to(self.device)
         # Checkpoints are written between rollouts, when nothing is pending.
-        nothing = RunningMeanStd((self.config.dimension,)).state_dict()
+        nothing = self.random_reward.moments.empty().state_dict()
         self.random_reward.load_state_dict({"moments": state["moments"], "pending": nothing})
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
@@ -252,6 +266,18 @@ class RandomLatentExploration(Strategy):
     def begin_with(self, state: State) -> None:
         super().begin_with(state)
         self._initial_features = self._feature_vector()
+
+
+def _random_reward(
+    config: RLEConfig, seed: int, device: torch.device
+) -> RandomReward | WhitenedReward:
+    """F as the settings ask for it."""
+    if config.whitened_features:
+        source = generator(seed, "mixture")
+        return WhitenedReward(
+            config.whitened_features, config.dimension, config.rarity, source, device
+        )
+    return RandomReward(config.dimension, config.standardise, config.unit_norm, device)
 
 
 def build_rle(
@@ -268,7 +294,7 @@ def build_rle(
         body = ImageBody(
             spec.observation_shape, network.embedding, source, scale, config.machine.precision
         )
-        features = FeatureNetwork(body, body.width, settings.dimension, source)
+        features = FeatureNetwork(body, body.width, settings.features, source)
     else:
         hidden, activation = settings.feature_hidden, settings.feature_activation
         backbone = network.value_hidden[: network.value_backbone or None]
@@ -280,7 +306,7 @@ def build_rle(
                 "set rle.feature-hidden to None or to the value network's first layers."
             )
         mlp = MLP(spec.observation_shape[0], hidden, activation, source)
-        features = FeatureNetwork(mlp, mlp.width, settings.dimension, source)
+        features = FeatureNetwork(mlp, mlp.width, settings.features, source)
     return RandomLatentExploration(
         settings, features, spec.num_envs, config.learner.discount, config.seed, device
     )
@@ -296,14 +322,14 @@ def _own_features(settings: RLEConfig, spec: TaskSpec, seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         # Users initialise layers as they are used to, from PyTorch's global generator.
         torch.manual_seed(derive_seed(seed, "features"))
-        features = build(spec.observation_shape, settings.dimension)
+        features = build(spec.observation_shape, settings.features)
     if not isinstance(features, nn.Module):
         raise UsageError(f"rle.feature-network {path!r} must return a torch module.")
     with torch.no_grad():
         output = features(torch.zeros(2, *spec.observation_shape, dtype=spec.observation_dtype))
-    if output.shape != (2, settings.dimension):
+    if output.shape != (2, settings.features):
         raise UsageError(
             f"rle.feature-network {path!r} maps 2 observations to {tuple(output.shape)} "
-            f"instead of (2, {settings.dimension})."
+            f"instead of (2, {settings.features})."
         )
     return features

@@ -86,10 +86,10 @@ class PPO(Learner):
             config.clip_value_loss,
             config.normalise_advantages,
         )
-        coefficients = [stream.coefficient for stream in heads]
-        if self._joined:
-            coefficients[0] = 1.0
-        self._coefficients = torch.tensor(coefficients, device=device)
+        self._heads = heads
+        self._left = 1.0
+        """How much of the run is."""
+        self._coefficients = self._weigh_heads(device)
         self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
         self._head_names = [stream.name for stream in heads]
         self._gradients = Gradients(
@@ -112,6 +112,16 @@ class PPO(Learner):
         self._evaluation: Callable[..., Any] = self._evaluate
         if compile:
             self._evaluation = compiled(self._evaluate, device)
+
+    def _weigh_heads(self, device: torch.device) -> Tensor:
+        """The weight of each head's advantage in the policy's, `[K]`."""
+        weights = [self._weight(stream) for stream in self._heads]
+        if self._joined:
+            weights[0] = 1.0
+        return torch.tensor(weights, device=device)
+
+    def _weight(self, stream: Stream) -> float:
+        return stream.coefficient * (self._left if stream.anneal else 1.0)
 
     @property
     def learning_rate(self) -> float:
@@ -144,6 +154,9 @@ class PPO(Learner):
         real, real_everywhere = rollout.real_among(self._world)
         pool = self._world.pool
         scaled = torch.where(self._scaled, self._scaler(reward, stop, real, pool), reward)
+        if not self.config.enlarge_reward:
+            larger = self._scaler.std()[0] < 1
+            scaled[..., 0] = torch.where(larger, reward[..., 0], scaled[..., 0])
         if self.config.reward_clip is not None:
             scaled[..., 0].clamp_(-self.config.reward_clip, self.config.reward_clip)
         scaled, cut, stop = (
@@ -238,7 +251,7 @@ class PPO(Learner):
             # The head learns what it is told to maximise, so the weights go into the reward.
             joined[..., 0] *= self.task_stream.coefficient
         for index in self._joined:
-            joined[..., 0] += self.streams[index].coefficient * reward[..., index]
+            joined[..., 0] += self._weight(self.streams[index]) * reward[..., index]
         return joined
 
     def update(
@@ -308,7 +321,10 @@ class PPO(Learner):
         return result
 
     def set_progress(self, fraction: float) -> None:
-        """Tell how much of the run is done: anneals the learning rate, if asked to."""
+        """Tell how much of the run is done: anneals what is to be annealed."""
+        self._left = 1 - fraction
+        if any(stream.anneal for stream in self._heads):
+            self._coefficients = self._weigh_heads(self._coefficients.device)
         if self.config.anneal_learning_rate:
             self.learning_rate = self.config.learning_rate * (1 - fraction)
 

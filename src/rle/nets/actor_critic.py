@@ -103,7 +103,7 @@ class VectorActorCritic(ActorCritic):
         width = self.value_body.width if self.value_tail is None else self.value_tail.width
         # One layer per stream rather than one wide layer: a stream more leaves the others' bits alone.
         self.value_heads = nn.ModuleList(
-            initialise(linear(width, 1), 1.0, generator) for _ in range(streams)
+            initialise(linear(width, 1), config.value_gain, generator) for _ in range(streams)
         )
         self.latent_encoder = (
             LatentEncoder(latent_inputs, config.latent_encoder, config.activation, generator)

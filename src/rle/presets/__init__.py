@@ -3,7 +3,9 @@
 Each table is a mapping from dotted setting names to values, applied in order: the suite's PPO, then
 the strategy's. Which tables a suite has is said here, by its name: a suite does not know of them.
 `released` follows the published training scripts where they differ from the paper; `desktop` makes
-control tasks, Atari's quicker games and the sparse tasks learn on a few cores.
+control tasks, Atari's quicker games and the sparse tasks learn on a few cores, and is FourRoom with the
+numbers of other tasks. Where a suite has no numbers of the paper's, `paper` is only the name of its
+own.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from rle.presets.sparse import SPARSE_PRESETS
 from rle.presets.tables import Presets, Settings, Tables
 from rle.settings import replace
 from rle.tasks.registry import suite_of
+from rle.tasks.suite import SUITES
 
 __all__ = ["default_preset", "preset_config", "preset_names"]
 
@@ -52,13 +55,20 @@ def preset_names(task: str) -> tuple[str, ...]:
 def _tables(task: str, preset: str) -> Tables:
     presets = _presets_of(task)
     if preset not in presets.names:
-        *others, last = [f"{suite}/" for suite, other in PRESETS.items() if preset in other.names]
+        *others, last = [
+            _spoken(suite) for suite, other in PRESETS.items() if preset in other.names
+        ]
         having = f"{', '.join(others)} and {last}" if others else last
         raise UsageError(
             f"the preset {preset!r} is for {having} tasks: use {presets.default!r} on "
             f"{task}, which is its default."
         )
     return presets.tables(suite_of(task)[1], preset)
+
+
+def _spoken(suite: str) -> str:
+    """A suite as its tasks' names begin."""
+    return suite if SUITES[suite].bare else f"{suite}/"
 
 
 def _own_settings(task: str, config: RunConfig) -> Settings:

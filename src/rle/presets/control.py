@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rle.checks import nearest
 from rle.errors import UsageError
 from rle.presets.tables import Presets, Settings, Tables
+from rle.presets.whitened import QUIET_VALUES, WHITENED_RLE
 
 TASK_SIZES: Mapping[str, tuple[int, int]] = {
     "Cartpole": (100_000_000, 4096),
@@ -163,7 +164,7 @@ DESKTOP_PPO: Settings = {
     "network.value_hidden": (64, 64),
     "network.activation": "tanh",
     "network.initial_action_std": 0.37,
-    "network.latent_encoder": (64, 16),
+    **QUIET_VALUES,
     "threads": 1,
     "checkpoint_every": 250_000,
 }
@@ -172,19 +173,11 @@ DESKTOP_PPO: Settings = {
 DESKTOP: Mapping[str, Settings] = {
     "none": {},
     "rle": {
+        **WHITENED_RLE,
+        # The paper's are RLE's own; here all strategies learn with the same.
         "learner.learning_rate": DESKTOP_PPO["learner.learning_rate"],
-        # PPO's, with which a third layer slows learning down; z joins before the last.
         "network.value_hidden": DESKTOP_PPO["network.value_hidden"],
-        "network.value_backbone": 1,
-        # Sixteen environments follow sixteen z: much of what their advantages seem to say about z is
-        # chance, and a policy that sees little of z learns little of it.
-        "network.policy_latent_scale": 0.1,
-        "rle.feature_hidden": None,
-        # A rollout, as in the paper; with a z for a whole episode an ant learned half as much.
-        "rle.resample_every": DESKTOP_PPO["learner.rollout_steps"],
-        # What the paper's eight gradient steps of an iteration add up to, at 0.005 each.
-        "rle.feature_update_rate": 0.04,
-        "rle.feature_update": "iteration",
+        "network.value_backbone": 0,
     },
     "rnd": {"rnd.value_coefficient": 0.5, "rnd.warmup_rollouts": 10},
     "noisy": {},

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rle.presets.control import CONTROL, DESKTOP, DESKTOP_PPO
+from rle.presets.control import DESKTOP_PPO
 from rle.presets.fourroom import FOURROOM_PPO, GYM
 from rle.presets.tables import Presets, Settings, Tables
+from rle.presets.whitened import MODEST_REWARDS, QUIET_VALUES
 from rle.tasks.suites.sparse import Kind, about
 
 STATES_PPO: Settings = {
     **FOURROOM_PPO,
+    **QUIET_VALUES,
+    **MODEST_REWARDS,
     "environment.time_limit": None,
     "threads": 1,
 }
@@ -23,23 +26,35 @@ VIEW_PPO: Settings = {
 }
 """MiniGrid's symbolic view: wider at first, for 984 zeros and ones."""
 
-CONTROL_PPO: Settings = {**DESKTOP_PPO, "environment.time_limit": None}
-"""Measurements of moving things: the control tasks' `desktop`."""
-
-KINDS: Mapping[Kind, tuple[Settings, tuple[Mapping[str, Settings], ...]]] = {
-    "states": (STATES_PPO, (GYM,)),
-    "view": (VIEW_PPO, (GYM,)),
-    "control": (CONTROL_PPO, (CONTROL, DESKTOP)),
+CONTROL_PPO: Settings = {
+    **DESKTOP_PPO,
+    **MODEST_REWARDS,
+    "environment.time_limit": None,
+    # Twice the environments and a fifth of the gradient steps: a quarter of the time.
+    "environment.num_envs": 32,
+    "learner.learning_rate": 1e-3,
+    "learner.minibatches": 8,
+    "learner.epochs": 4,
+    # Nothing tells a policy where to go at first: it had better move.
+    "network.initial_action_std": 1.0,
 }
-"""The learner's numbers and the strategies' by kind of observation."""
+"""Measurements of moving things: the control tasks' `desktop`, made cheaper."""
+
+KINDS: Mapping[Kind, Settings] = {
+    "states": STATES_PPO,
+    "view": VIEW_PPO,
+    "control": CONTROL_PPO,
+    # A hundred numbers to be understood take more gradient steps: those of the control tasks.
+    "robot": {**DESKTOP_PPO, **MODEST_REWARDS, "environment.time_limit": None},
+}
+"""The learner's numbers by kind of observation; the strategies' are the same for all."""
 
 
 def _tables(name: str, preset: str) -> Tables:
     """The numbers of the task called `name`."""
     found = about(name)
-    learner, strategies = KINDS[found.kind]
     sizes = {"total_steps": found.steps, "checkpoint_every": found.steps}
-    return Tables({**learner, **sizes}, strategies)
+    return Tables({**KINDS[found.kind], **sizes}, (GYM,))
 
 
 SPARSE_PRESETS = Presets(_tables, ("desktop",), default="desktop")

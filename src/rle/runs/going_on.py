@@ -54,11 +54,17 @@ def keep_change(run: RunDirectory, trainer: Trainer) -> str | None:
 def _what_differs(before: RunConfig, after: RunConfig, trainer: Trainer) -> str | None:
     """Everything that depends on the number of steps, or on the run having been saved here."""
     reasons = []
-    if after.learner.anneal_learning_rate and before.total_steps != after.total_steps:
-        reasons.append(
-            f"the learning rate has fallen towards the end at {before.total_steps:,} steps and is from "
-            "here on the one that falls to 0 at the new end"
-        )
+    annealed = [
+        f"the bonus of {stream.name}" for stream in trainer.strategy.streams if stream.anneal
+    ]
+    if after.learner.anneal_learning_rate:
+        annealed.insert(0, "the learning rate")
+    if before.total_steps != after.total_steps:
+        reasons += [
+            f"{what} has fallen towards the end at {before.total_steps:,} steps and is from here on the "
+            "one that falls to 0 at the new end"
+            for what in annealed
+        ]
     compiled = after.machine.compile == "on"
     if compiled == pays(before) != pays(after) and compiler_available():
         reasons.append(

@@ -63,7 +63,8 @@ def train(
         task: a task name, see `rle list tasks`; or a function that makes a Gymnasium environment, a
             Gymnasium vector environment, or a `Task`.
         explore: a strategy, see `rle list strategies`, or `module:NAME` of your own.
-        preset: `paper`, `released` or `desktop`; None: `paper`, and `desktop` on control/ tasks.
+        preset: `paper`, `released` or `desktop`; None: `paper`, and `desktop` on control/ and
+            sparse/ tasks.
         out: the run directory to create; by default `runs/<task>-<explore>-seed<seed>`.
         callbacks: what else is to happen after each iteration. They are not recorded: give them to
             `resume` again. Sinks (`sinks=("tensorboard", "my_module:MySink")`) are.

@@ -23,13 +23,32 @@ NINE = tuple(f"control/{name}" for name in TASKS)
 PPO_UNSCALED = Method("ppo-unscaled-reward", "none", {"scale_reward": False, "reward_clip": None})
 
 
+# It has not the shape to follow the value network, which is a second difference from RLE: the method
+# after it has that one alone. The paper does not say how much narrower than (512, 512, 256): half.
+PAPER_FEATURES = (
+    rle_with("shallow-features", feature_hidden=(256, 128), feature_update_rate=0.0),
+    rle_with("frozen-features", feature_update_rate=0.0),
+)
+# There φ is frozen anyway, and (128, 128). The paper's eight gradient steps of an iteration, at 0.005
+# each, add up to 0.04.
+DESKTOP_FEATURES = (
+    rle_with("shallow-features", feature_hidden=(64,)),
+    rle_with(
+        "following-features",
+        feature_hidden=None,
+        feature_update_rate=0.04,
+        feature_update="iteration",
+    ),
+)
+
+
 def _studies(
-    preset: str, suffix: str, shallow: tuple[int, ...], other_ppo: Method
+    preset: str, suffix: str, other_features: tuple[Method, ...], other_ppo: Method
 ) -> Iterator[Study]:
     """The three studies with the numbers of `preset`, each run as long as it says.
 
-    `shallow` are the hidden layers of a φ with one layer less than the preset's and narrower ones;
-    `other_ppo` is PPO with the reward scaled if the preset's is not, and the other way round.
+    `other_features` are RLE with another φ, one of them with a layer less than the preset's and narrower
+    ones; `other_ppo` is PPO with the reward scaled if the preset's is not, and the other way round.
     """
 
     def study(name: str, description: str, *methods: Method) -> Study:
@@ -39,12 +58,9 @@ def _studies(
     yield study("control9", "the paper's main comparison", RLE, PPO, other_ppo, RND)
     yield study(
         "control9-phi",
-        "φ in the shape of the value network's backbone against a narrower and shallower one",
+        "φ against a narrower and shallower one, frozen and following the value network",
         RLE,
-        # It has not the shape to follow the value network, which is a second difference from RLE: the
-        # method after it has that one alone.
-        rle_with("shallow-features", feature_hidden=shallow, feature_update_rate=0.0),
-        rle_with("frozen-features", feature_update_rate=0.0),
+        *other_features,
         PPO,
     )
     yield study(
@@ -53,9 +69,8 @@ def _studies(
 
 
 for _study in (
-    # The paper does not say how much narrower than (512, 512, 256): half.
-    *_studies("paper", "", (256, 128), PPO_SCALED),
-    # There the reward of every method is scaled, and the backbone has a single layer.
-    *_studies("desktop", "-desktop", (), PPO_UNSCALED),
+    *_studies("paper", "", PAPER_FEATURES, PPO_SCALED),
+    # There the reward of every method is scaled.
+    *_studies("desktop", "-desktop", DESKTOP_FEATURES, PPO_UNSCALED),
 ):
     register(_study)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rle.studies.definitions import NOISY, PPO, RANDOM, RLE, RND, Method, Study
+from rle.studies.definitions import NOISY, PPO, RANDOM, RLE, RND, Method, Study, rle_with
 from rle.studies.registry import register
 
 METHODS = (PPO, NOISY, RND, RLE, Method("rle-rnd", "rle+rnd"), RANDOM)
@@ -29,11 +29,34 @@ TASKS = (
 )
 SIZES = (10, 20, 30, 50)
 
+TUNING = ("DeepSea-14", "Maze-13-1", "DoorKey-6x6", "PointMaze-U")
+"""What the default was chosen on, with seeds from 201 on."""
+INGREDIENTS = (
+    PPO,
+    RLE,
+    rle_with("without-rarity", rarity=0.0),
+    # The paper's form of F.
+    rle_with(
+        "not-whitened",
+        whitened_features=0,
+        rarity=0.0,
+        unit_norm=True,
+        feature_hidden=(64, 64, 64),
+    ),
+    rle_with("not-annealed", anneal=False),
+    Method("rle-loud-first-values", "rle", {"network.value_gain": 1.0}),
+    Method("rle-enlarged-rewards", "rle", {"learner.enlarge_reward": True}),
+    rle_with("d32", dimension=32),
+)
+"""The default with one of its ingredients taken out."""
 
-def _declare(name: str, description: str, tasks: tuple[str, ...]) -> Study:
+
+def _declare(
+    name: str, description: str, tasks: tuple[str, ...], methods: tuple[Method, ...] = METHODS
+) -> Study:
     """Each task is trained for as long as the suite says."""
     of_suite = tuple(f"sparse/{task}" for task in tasks)
-    return register(Study(name, description, of_suite, METHODS, SEEDS, None))
+    return register(Study(name, description, of_suite, methods, SEEDS, None))
 
 
 _declare(
@@ -45,4 +68,10 @@ _declare(
     "deep-sea",
     "how the steps until DeepSea is solved grow with its size",
     tuple(f"DeepSea-{size}" for size in SIZES),
+)
+_declare(
+    "sparse-ablation",
+    "what each ingredient of the default is worth, on the tasks it was chosen on",
+    TUNING,
+    INGREDIENTS,
 )

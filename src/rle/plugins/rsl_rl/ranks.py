@@ -8,25 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor, distributed
 
-from rle.core.running_mean_std import RunningMeanStd
+from rle.core.running_mean_std import Seen
 from rle.plugins.latent_bonus import LatentBonus
 
 
 @torch.no_grad()
-def pooled(moments: RunningMeanStd) -> RunningMeanStd:
+def pooled(seen: Seen) -> Seen:
     """What all ranks saw together, the same bits on each of them."""
-    own = torch.cat([part.reshape(-1) for part in moments.state_dict().values()])
+    own = seen.flat()
     everyones = [torch.empty_like(own) for _ in range(distributed.get_world_size())]
     distributed.all_gather(everyones, own)
-    shape = moments.mean.shape
-    together = RunningMeanStd(tuple(shape), own.device)
-    for vector in everyones:
-        count, mean, squares = vector.split([1, shape.numel(), shape.numel()])
-        seen = RunningMeanStd(tuple(shape), own.device)
-        parts = {"count": count[0], "mean": mean.reshape(shape), "squares": squares.reshape(shape)}
-        seen.load_state_dict(parts)
-        together.merge(seen)
-    return together
+    return seen.together(everyones)
 
 
 @torch.no_grad()

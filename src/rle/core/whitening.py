@@ -1,0 +1,109 @@
+"""F(s', z) of whitened features: what has hardly been seen weighs more, and pays by itself.
+
+Features that are standardised one by one still vary together: most of what they say, they say several
+times, and a z follows whatever varies most. Whitened, every direction in which the states seen so far
+differ has the same deviation, so that a state that is seldom seen lies far out: with as many features
+as there are states, its distance is one over the root of how often it was seen. z is multiplied with a
+random mixture of the whitened features, and the distance itself, the rarity of the state, is one
+feature more, whose weight is the same under every z.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rle.core.running_mean_std import Pool, RunningCovariance
+
+RIDGE = 1e-3
+"""Variance that every direction is taken to have besides what was seen of it, as a share of the mean
+one: a state unlike all others is at most some thirty deviations away."""
+EPSILON = 1e-8
+"""The same where nothing has varied yet."""
+
+
+class WhitenedReward:
+    """F = f(s')·z + κ · rarity(s') with its running statistics: used as `RandomReward` is.
+
+    With w(s') = (φ(s') - μ) (Σ + ridge)^(-1/2) / √m, f is w times a fixed random matrix, and the rarity
+    is ‖w‖, about 1 on average over the states seen.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        dimension: int,
+        rarity: float,
+        generator: torch.Generator,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        """`width` is φ's number of features, m; `rarity` is κ; `generator` draws the mixture."""
+        self._rarity = rarity
+        mixture = torch.randn(width, dimension, generator=generator)
+        self.mixture = mixture.to(device)
+        """`[m, d]`."""
+        self.moments = RunningCovariance(width, device)
+        """Of everything observed up to the last `commit`."""
+        self._pending = RunningCovariance(width, device)
+        self.mean = torch.zeros(width, device=device)
+        """μ, float32 `[m]`."""
+        self.whitening = torch.eye(width, device=device)
+        """float32 `[m, m]`."""
+
+    def reward(self, features: Tensor, z: Tensor) -> Tensor:
+        """F `[...]` of φ(s') `[..., m]` under z `[..., d]`; changes nothing."""
+        directed, rarity = self.parts(features, z)
+        return directed + self._rarity * rarity
+
+    def parts(self, features: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        """f(s')·z and the rarity of s', each `[...]`; changes nothing."""
+        white = self._whitened(features)
+        directed = ((white @ self.mixture) * z).sum(-1)
+        return directed, torch.linalg.vector_norm(white, dim=-1)
+
+    def standardised(self, features: Tensor) -> Tensor:
+        """What z is multiplied with, f `[..., d]` of φ(s') `[..., m]`; changes nothing."""
+        return self._whitened(features) @ self.mixture
+
+    def _whitened(self, features: Tensor) -> Tensor:
+        """`[..., m]`, of norm 1 on average."""
+        return (features - self.mean) @ self.whitening
+
+    @torch.no_grad()
+    def observe(self, features: Tensor, real: Tensor | None = None) -> None:
+        """Take φ(s') `[..., m]`, or what is `real` of it, bool `[...]`, into what `commit` uses."""
+        self._pending.update(features, real)
+
+    def commit(self, pool: Pool | None = None) -> None:
+        """Whiten with everything observed so far, from now on.
+
+        With `pool`, with what it makes of that: say, with what all ranks observed.
+        """
+        self.moments.merge(self._pending if pool is None else pool(self._pending))
+        self._pending = self.moments.empty()
+        self._use_moments()
+
+    def _use_moments(self) -> None:
+        covariance = self.moments.covariance
+        variance = RIDGE * covariance.diagonal().mean() + EPSILON
+        one = torch.eye(len(covariance), dtype=covariance.dtype, device=covariance.device)
+        # With Σ = L Lᵀ, L⁻¹ whitens as well as the symmetric root does and is cheaper; the mixture does
+        # not care by which rotation they differ. `_ex`, so that a GPU's host need not wait.
+        factor, _ = torch.linalg.cholesky_ex(covariance + variance * one)
+        whitening = torch.linalg.solve_triangular(factor, one, upper=False).T
+        self.whitening = (whitening / len(covariance) ** 0.5).float()
+        self.mean = self.moments.mean.float()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on exactly from here."""
+        learned = {**self.moments.state_dict(), "mixture": self.mixture}
+        return {"moments": learned, "pending": self._pending.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `state_dict`."""
+        self.mixture = state["moments"]["mixture"].to(self.mixture.device)
+        self.moments.load_state_dict(state["moments"])
+        self._pending.load_state_dict(state["pending"])
+        self._use_moments()

@@ -1,0 +1,112 @@
+"""Whitened features against closed forms: rarity by counting, mixtures by hand, statistics by numpy."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from rle.core.running_mean_std import RunningCovariance
+from rle.core.whitening import RIDGE, WhitenedReward
+
+
+def numbers(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def reward_for(features: Tensor, dimension: int = 2, rarity: float = 0.5) -> WhitenedReward:
+    """One that has observed `features` `[B, m]`."""
+    reward = WhitenedReward(features.shape[-1], dimension, rarity, torch.Generator().manual_seed(1))
+    reward.observe(features)
+    reward.commit()
+    return reward
+
+
+def test_covariance_is_numpys_whatever_the_parts() -> None:
+    samples = numbers(50, 3) @ numbers(3, 3, seed=1) + 7
+    real = torch.arange(50) % 3 != 0
+    moments = RunningCovariance(3)
+    for part, counts in zip(samples.split([1, 9, 40]), real.split([1, 9, 40]), strict=True):
+        moments.update(part, counts)
+    moments.update(samples[:0])
+    expected = np.cov(samples[real].double().numpy().T, bias=True)
+    np.testing.assert_allclose(moments.covariance.numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(moments.mean.numpy(), samples[real].double().mean(0).numpy())
+
+
+def test_what_ranks_saw_is_what_one_would_have_seen() -> None:
+    samples = numbers(30, 4)
+    whole, parts = RunningCovariance(4), [RunningCovariance(4) for _ in range(3)]
+    whole.update(samples)
+    for moments, part in zip(parts, samples.split([5, 0, 25]), strict=True):
+        moments.update(part)
+    together = whole.together([part.flat() for part in parts])
+    torch.testing.assert_close(together.covariance, whole.covariance, rtol=1e-6, atol=1e-7)
+    assert float(together.count) == 30
+
+
+def test_rarity_counts_visits() -> None:
+    """Of numbered states as zeros and ones, the distance of state i is √((1 - p_i) / p_i), over √m."""
+    visits = torch.tensor([1, 3, 12, 48])
+    states = torch.eye(4)
+    reward = reward_for(states.repeat_interleave(visits, 0))
+    share = visits / visits.sum()
+    _, rarity = reward.parts(states, torch.zeros(2))
+    expected = ((1 - share) / share).sqrt() / 2
+    # The ridge adds a thousandth of the mean variance to each: seen in the rarest state alone.
+    torch.testing.assert_close(rarity[1:], expected[1:], rtol=0.01, atol=0)
+    torch.testing.assert_close(rarity[:1], expected[:1], rtol=0.05, atol=0)
+
+
+def test_every_direction_that_was_seen_counts_the_same() -> None:
+    """However unlike the features' sizes are and however much they vary together."""
+    features = numbers(5000, 3) @ torch.tensor([[100.0, 99.0, 0], [0, 1, 0], [0, 0, 50]])
+    reward = reward_for(features, dimension=3)
+    white = reward.standardised(features) @ torch.linalg.inv(reward.mixture) * 3**0.5
+    spread = torch.linalg.eigvalsh(torch.cov(white.T))
+    # The smallest variance is that of b - 0.99 a, about 1, beside a ridge of 7.4: it is kept down. The
+    # others are thousands.
+    assert spread[1:].tolist() == pytest.approx([1, 1], abs=0.01)
+    ridge = RIDGE * float(torch.cov(features.T).diagonal().mean())
+    smallest = float(torch.linalg.eigvalsh(torch.cov(features.T.double()))[0])
+    assert float(spread[0]) == pytest.approx(smallest / (smallest + ridge), rel=0.05)
+
+
+def test_f_by_hand() -> None:
+    # Features ±1: variance 1, with the ridge 1.001; the first state is 1 / √1.001 from the mean.
+    reward = reward_for(torch.tensor([[1.0], [-1.0]]), dimension=1, rarity=0.25)
+    z = torch.tensor([2.0])
+    paid = reward.reward(torch.tensor([[1.0], [-1.0], [0.0]]), z)
+    size, mixed = 1.001**-0.5, float(reward.mixture)
+    torch.testing.assert_close(
+        paid, torch.tensor([2 * mixed * size + 0.25 * size, -2 * mixed * size + 0.25 * size, 0])
+    )
+
+
+def test_reading_changes_nothing_and_observing_waits_for_commit() -> None:
+    features = numbers(20, 3)
+    reward = reward_for(features)
+    z = numbers(20, 2, seed=3)
+    before = reward.reward(features, z)
+    reward.observe(100 * features)
+    assert torch.equal(reward.reward(features, z), before)
+    reward.commit()
+    assert not torch.equal(reward.reward(features, z), before)
+
+
+def test_what_never_varied_pays_nothing() -> None:
+    features = torch.tensor([0.1, -2.3, 1e4]).expand(7, 3)
+    paid = reward_for(features).reward(features, torch.ones(7, 2))
+    assert paid.tolist() == [0.0] * 7
+
+
+def test_goes_on_from_its_state() -> None:
+    features = numbers(40, 3)
+    reward = reward_for(features)
+    reward.observe(numbers(10, 3, seed=5))
+    other = WhitenedReward(3, 2, 0.5, torch.Generator().manual_seed(99))
+    other.load_state_dict(reward.state_dict())
+    z = numbers(40, 2, seed=3)
+    assert torch.equal(other.reward(features, z), reward.reward(features, z))
+    reward.commit()
+    other.commit()
+    assert torch.equal(other.reward(features, z), reward.reward(features, z))
