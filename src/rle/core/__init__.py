@@ -17,6 +17,9 @@
 Rewards, values and masks have one column per stream, `[T, N, K]`, here task and bonus. `cut` is
 (terminated, switched) and `stop` (terminated | truncated, switched). Every object is saved by
 `state_dict` and loaded by `load_state_dict`. `examples/core_ppo.py` is a whole agent.
+
+`core.WhitenedReward(width, dimension, rarity, generator)` takes the place of `RandomReward`, with a φ of
+`width` features: what is seldom seen weighs more, and pays by itself.
 """
 
 import warnings
@@ -37,6 +40,7 @@ from rle.core.latents import Latents, LatentState, stagger, start_latents, step_
 from rle.core.returns import advantages, discounted_sums, linear_recurrence
 from rle.core.running_mean_std import RunningMeanStd
 from rle.core.scaling import RewardScaler
+from rle.core.whitening import WhitenedReward
 
 __all__ = [
     "LATENT_DISTRIBUTIONS",
@@ -47,6 +51,7 @@ __all__ = [
     "RandomReward",
     "RewardScaler",
     "RunningMeanStd",
+    "WhitenedReward",
     "advantages",
     "check_latent_distribution",
     "discounted_sums",
