@@ -74,13 +74,13 @@ def test_the_presets_own_settings_are_the_unchanged_ones(tmp_path: Path) -> None
 
 
 def test_others_are_compared_with_the_presets_own_features(tmp_path: Path) -> None:
-    for name, hidden in (("a", (64,)), ("b", None)):
+    for name, hidden in (("a", (64,)), ("b", (128, 128)), ("c", None)):
         write_run(tmp_path / name, "rle", "control/Ant", rle__feature_hidden=hidden)
-    assert labels(tmp_path) == ["RLE, φ (64)", "RLE, φ in V's shape"]
+    assert sorted(labels(tmp_path)) == ["RLE, φ (128, 128)", "RLE, φ (64)", "RLE, φ in V's shape"]
     [group] = group_runs([read_run(path, name) for path, name in find_runs([tmp_path])])
     reference = reference_of(group.methods)
     assert reference is not None
-    assert reference.label == "RLE, φ in V's shape"
+    assert reference.label == "RLE, φ (128, 128)"
 
 
 def test_a_setting_that_has_come_since_makes_no_method(tmp_path: Path) -> None:

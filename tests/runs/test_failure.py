@@ -72,7 +72,7 @@ class TestWhatIsKept:
         Misbehaving.poison(3, 16 + 20, "observation", float("inf"))
         run = failed_run(tmp_path / "run", "the observation", explore="rle")
         kept = safetensors.torch.load_file(run.path / "failures" / "000000000288.safetensors")
-        assert kept["/latent"].shape == (5, 8)
+        assert kept["/latent"].shape == (5, 4)
         assert kept["/bonus"].shape == (4, 1)
 
     def test_in_the_warm_up(self, tmp_path: Path) -> None:

@@ -86,8 +86,8 @@ def test_without_z_the_weights_on_the_observation_are_taken(source: RunDirectory
     own, theirs = trainer.network.state_dict(), network_of(source)
     for body in ("policy_body", "value_body"):
         weight, whole = own[f"{body}.layers.0.weight"], theirs[f"{body}.layers.0.weight"]
-        # Four numbers of an observation, then eight of z.
-        assert (weight.shape, whole.shape) == ((16, 4), (16, 12))
+        # Four numbers of an observation, then four of z.
+        assert (weight.shape, whole.shape) == ((16, 4), (16, 8))
         assert torch.equal(weight, whole[:, :4])
     assert torch.equal(own["value_heads.0.weight"], theirs["value_heads.0.weight"])
     assert torch.equal(own["policy_head.weight"], theirs["policy_head.weight"])
