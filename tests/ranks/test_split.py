@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rle.config import RunConfig
-from rle.core.running_mean_std import RunningCovariance, RunningMeanStd
+from rle.core.running_mean_std import RunningMeanStd
 from rle.errors import RunError
 from rle.presets import preset_config
 from rle.runs.trainer import Trainer
@@ -31,22 +31,6 @@ TASKS = {
     "atari/Breakout": GAME,
 }
 MUST = ("none", "rle", "rnd", "rle+rnd")
-
-
-@pytest.fixture(autouse=True)
-def double_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add up covariances in double precision.
-
-    In single precision, as they are trained with, the order of adding shows after ten iterations; what
-    is to be shown here is that nothing is left out.
-    """
-
-    def squares_of(
-        self: RunningCovariance, distances: torch.Tensor, weight: torch.Tensor | None
-    ) -> torch.Tensor:
-        return distances.T @ (distances if weight is None else distances * weight)
-
-    monkeypatch.setattr(RunningCovariance, "_squares_of", squares_of)
 
 
 def config_of(task: str, explore: str, **settings: Any) -> RunConfig:
