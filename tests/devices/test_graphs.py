@@ -133,7 +133,7 @@ def test_what_stands_around_an_engine_is_too(graphs: Graphs) -> None:
     noise = torch.empty(spec.num_envs, *trainer.distribution.noise_shape, device=META)
     with torch.no_grad():
         trainer._choose(shown, trainer.strategy.latent(), noise)
-        task._take_in(shown, torch.ones(spec.num_envs, dtype=torch.bool, device=META))
+        task._take_in(shown, shown + 1, torch.ones(spec.num_envs, dtype=torch.bool, device=META))
     assert len(graphs.found) == 2
     assert graphs.faults() == []
     task.close()

@@ -83,7 +83,7 @@ class Gradients:
                 self._seen(number, own, rollout).gathered(self._fields(number))
                 for number, own in enumerate(rows)
             )
-            gradient, statistics = self._whole(self._in_one_form(batch), index, seen)
+            gradient, statistics = self._whole(batch, index, seen)
             return gradient, statistics
         gradient, statistics = self._in_parts(batch, everyone, index, rows, rollout)
         # One message for both.
@@ -102,15 +102,6 @@ class Gradients:
     def _fields(self, number: int) -> tuple[str, ...]:
         # Gathered before the gradient is computed: that may be compiled.
         return self._auxiliaries[number].strategy.auxiliary_fields
-
-    def _in_one_form(self, batch: Batch) -> Batch:
-        """The same with a mask, if compiled: without, it would be another graph.
-
-        An engine's task may first have rows that are no transitions in the middle of the run.
-        """
-        if not self._compile or batch.mask is not None:
-            return batch
-        return batch._replace(mask=torch.ones_like(batch.advantage, dtype=torch.bool))
 
     def _gradient_of_whole(
         self, batch: Batch, index: Tensor, for_auxiliaries: tuple[Transitions, ...]

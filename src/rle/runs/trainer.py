@@ -139,9 +139,7 @@ class Trainer:
             self._warm_up(seed)
         self._observation = self.asked.reset(seed)
 
-    @torch.no_grad()
     def _warm_up(self, seed: int) -> None:
-        # As in `collect`: what was compiled without gradients would be compiled again with them.
         source = generator(self.config.seed, "warm-up")
         observation = self.asked.reset(seed)
         spec = self.task.spec

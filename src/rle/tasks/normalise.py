@@ -81,7 +81,7 @@ class NormalisedTask(Task):
         self.normaliser = ObservationNormaliser(
             task.spec.observation_shape, clip, device, task.as_is
         )
-        self._take_in: Callable[[Tensor, Tensor | None], Tensor] = self._learn_and_show
+        self._take_in: Callable[..., tuple[Tensor, Tensor]] = self._learn_and_show
 
     def join(self, world: World) -> None:
         super().join(world)
@@ -100,36 +100,29 @@ class NormalisedTask(Task):
         # Others would be stretched to it, and nobody would notice.
         check_shape("observations", step.next_observation, self._shape)
         check_shape("observations", step.observation, self._shape)
-        next_observation = self._take_in(step.next_observation, step.real)
         same = step.observation is step.next_observation
-        observation = next_observation if same else self.normaliser.show(step.observation)
+        next_observation, observation = self._take_in(
+            step.next_observation, None if same else step.observation, step.real
+        )
         return step._replace(next_observation=next_observation, observation=observation)
 
-    def _learn_and_show(self, next_observation: Tensor, real: Tensor | None) -> Tensor:
-        """The observations as they are shown, after the real ones have counted."""
+    def _learn_and_show(
+        self, next_observation: Tensor, observation: Tensor | None, real: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Both as they are shown, after the real ones of the first have counted."""
         if self.world.alone:
             self.normaliser.learn(next_observation, real)
         else:
             # All ranks show by what all have seen, at every step, as one would.
             seen = self.normaliser.seen(next_observation, real)
             self.normaliser.moments.merge(self.world.pool(seen))
-        return self.normaliser.show(next_observation)
+        shown = self.normaliser.show(next_observation)
+        return shown, shown if observation is None else self.normaliser.show(observation)
 
     def compile(self, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         # What ranks tell each other cannot be compiled.
-        if not self.world.alone:
-            return
-        take_in = compiled(self._learn_and_show)
-        every = torch.ones(
-            self._shape[0], dtype=torch.bool, device=self.normaliser.moments.mean.device
-        )
-
-        def in_one_form(next_observation: Tensor, real: Tensor | None) -> Tensor:
-            # Without a mask it would be another graph, and compiled in the middle of the run.
-            shown: Tensor = take_in(next_observation, every if real is None else real)
-            return shown
-
-        self._take_in = in_one_form
+        if self.world.alone:
+            self._take_in = compiled(self._learn_and_show)
 
     def measures(self) -> dict[str, float]:
         return self.shown.measures()
