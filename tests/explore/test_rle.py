@@ -265,6 +265,9 @@ class TestWhitenedFeatures:
         directed, rarity = strategy.random_reward.parts(features, z)
         bonus = strategy.bonus(transitions)
         torch.testing.assert_close(bonus[:, 0], directed + 0.5 * rarity)
+        # Only what is observed counts, however often its bonus was read.
+        assert strategy.metrics() == {}
+        strategy.observe(transitions)
         followed = strategy.metrics()["rle_following"]
         expected = directed.double().mean() / directed.double().std(correction=0)
         assert followed == pytest.approx(float(expected), rel=1e-5)

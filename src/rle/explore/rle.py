@@ -161,19 +161,17 @@ class RandomLatentExploration(Strategy):
         assert transitions.latent is not None
         features = self.features(transitions.next_observation)
         self._described = transitions, features
-        bonus = self._reward_of_features(features, transitions.latent)
-        if self.config.rarity > 0:
-            # The rarity pays under every z: whether z is followed shows in the rest.
-            z = transitions.latent[..., : self.config.dimension]
-            rest = (self.random_reward.standardised(features) * z).sum(-1)
-            self._directed.update(rest)
-        return bonus
+        return self._reward_of_features(features, transitions.latent)
 
     @torch.no_grad()
     def observe(self, transitions: Transitions) -> None:
         described, features = self._described or (None, None)
         if features is None or described is not transitions:
             features = self.features(transitions.next_observation)
+        if self.config.rarity > 0 and transitions.latent is not None:
+            # The rarity pays under every z: whether z is followed shows in the rest.
+            z = transitions.latent[..., : self.config.dimension]
+            self._directed.update((self.random_reward.standardised(features) * z).sum(-1))
         self.random_reward.observe(features)
         self._described = None
         # They are the same as those on the way.
