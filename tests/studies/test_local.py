@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -11,6 +12,8 @@ import pytest
 
 from rle.config import RunConfig
 from rle.presets import preset_config
+from rle.settings import replace
+from rle.studies.executor import IN_LOG, Ended
 from rle.studies.local import LocalExecutor
 
 HAD_PYTORCH = "torch" in sys.modules
@@ -42,3 +45,63 @@ def test_runs_begin_with_pytorch_imported(tmp_path: Path, monkeypatch: pytest.Mo
     # The next is a copy of the same process, but hears what is said now.
     monkeypatch.setenv("TOLD", "now")
     assert told("two", tmp_path / "two", executor) == [True, parent, "now", 3]
+
+
+def name_process(config: RunConfig, path: Path, share: int) -> str | None:
+    """Writes which process it is; seed 1 fails with a word in its log, seed 2 kills the process."""
+    path.write_text(json.dumps(os.getpid()))
+    if config.seed == 2:
+        os._exit(9)
+    return IN_LOG if config.seed == 1 else None
+
+
+def process_of(executor: LocalExecutor, config: RunConfig, path: Path, died: bool = False) -> int:
+    executor.submit(path.name, config, path)
+    ended: list[Ended] = []
+    while not ended:
+        ended = executor.wait(60.0)
+    assert ended == [Ended(path.name, died)]
+    return int(json.loads(path.read_text()))
+
+
+def test_a_process_that_has_compiled_is_given_another_run(tmp_path: Path) -> None:
+    executor = LocalExecutor(1, 1, name_process)
+    compiled = replace(preset_config("fourroom", "rle"), {"compile": "on"})
+    names = (tmp_path / str(number) for number in itertools.count())
+
+    def process(settings: dict[str, object], died: bool = False) -> int:
+        return process_of(executor, replace(compiled, settings), next(names), died)
+
+    first = process({})
+    # Whatever the run, as long as the machine is used in the same way.
+    assert process({"seed": 3, "total_steps": 4096}) == first
+    assert process({"threads": 2}) != first
+    second = process({})
+    assert second != first
+    # Where one has failed, the next had better not be.
+    assert process({"seed": 1}) == second
+    third = process({})
+    assert third not in (first, second)
+    assert process({"seed": 2}, died=True) == third
+    assert process({}) != third
+    # Others have a process each.
+    assert process({"compile": "off"}) != process({"compile": "off"})
+    executor.stop()
+
+
+def test_the_next_run_goes_where_its_like_was_compiled(tmp_path: Path) -> None:
+    executor = LocalExecutor(2, 1, name_process)
+    rle, ppo = (
+        replace(preset_config("fourroom", explore), {"compile": "on"})
+        for explore in ("rle", "none")
+    )
+    for number, config in enumerate((rle, ppo)):
+        executor.submit(str(number), config, tmp_path / str(number))
+    ended: list[Ended] = []
+    while len(ended) < 2:
+        ended += executor.wait(60.0)
+    of_rle, of_ppo = (json.loads((tmp_path / str(number)).read_text()) for number in (0, 1))
+    assert of_rle != of_ppo
+    assert process_of(executor, replace(ppo, {"seed": 3}), tmp_path / "2") == of_ppo
+    assert process_of(executor, replace(rle, {"seed": 4}), tmp_path / "3") == of_rle
+    executor.stop()

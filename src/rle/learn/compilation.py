@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 WORTHWHILE_UPDATES = 5_000
 """Compiling takes about half a minute, less when PyTorch has it cached, and saves a millisecond each."""
+MOST_FORMS = 1_000
+"""How many kinds of runs may be compiled in one process; PyTorch would take the ninth for a mistake."""
 
 
 def compiler_available() -> bool:
@@ -52,10 +54,10 @@ def should_compile(config: RunConfig) -> bool:
     return True
 
 
-def pays(config: RunConfig) -> bool:
-    """Whether a run is long enough to be worth compiling."""
+def pays(config: RunConfig, runs: float = 1) -> bool:
+    """Whether a run is long enough to be worth compiling, or so many that need it only once."""
     updates = config.rollouts * config.learner.epochs * config.learner.minibatches
-    return updates >= WORTHWHILE_UPDATES
+    return updates * runs >= WORTHWHILE_UPDATES
 
 
 def options_for(device: torch.device) -> dict[str, Any]:
@@ -76,6 +78,7 @@ def compiled(function: Callable[..., Any], device: torch.device) -> Callable[...
     """
     # Lets torch.autograd.grad be part of the graph: forward, backward and clipping become one.
     _dynamo_config().trace_autograd_ops = True
+    _dynamo_config().recompile_limit = _dynamo_config().accumulated_recompile_limit = MOST_FORMS
     made = torch.compile(function, fullgraph=True, dynamic=False, options=options_for(device))
 
     @functools.wraps(function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -13,6 +14,13 @@ STOP_SECONDS = 120.0
 
 Job = Callable[[RunConfig, Path, int], str | None]
 """What a process that was started for a run does, on so many cores; see `worker.work`."""
+IN_LOG = ""
+"""What it returns if the run has not come to its end and its log says why."""
+
+
+def kind_of(config: RunConfig) -> str:
+    """What runs have in common that differ in nothing but their seed."""
+    return repr(dataclasses.replace(config, seed=0))
 
 
 class Ended(NamedTuple):

@@ -1,4 +1,9 @@
-"""Runs in processes of this machine, one each, that never outlive their study."""
+"""Runs in processes of this machine that never outlive their study.
+
+A run has a process of its own, but for those that are compiled: a process that has compiled one is given
+another, since what it compiled fits all runs of the same shapes, and compiling takes longer than many a
+run.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +16,28 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import NamedTuple
 
-from rle.config import RunConfig
+from rle.config import MachineConfig, RunConfig
 from rle.machine import cores
-from rle.studies.executor import STOP_SECONDS, Ended, Job
+from rle.studies.executor import STOP_SECONDS, Ended, Job, kind_of
 
 ORPHAN_SECONDS = 5.0
 """How long a run whose study is gone without a word may take to write a checkpoint and end."""
+
+
+class _Worker(NamedTuple):
+    """A process, how to give it runs, and for which machine settings it has been set up."""
+
+    process: BaseProcess
+    connection: Connection
+    machine: MachineConfig
+    compiled: set[str]
+    """Kinds of runs that it has compiled."""
 
 
 class LocalExecutor:
@@ -29,43 +46,95 @@ class LocalExecutor:
     def __init__(self, workers: int, share: int, job: Job) -> None:
         self._workers, self._share, self._job = workers, share, job
         self._context = _context()
-        self._active: dict[str, BaseProcess] = {}
+        self._active: dict[str, _Worker] = {}
+        self._idle: list[_Worker] = []
 
     def slots(self) -> int:
         return self._workers
 
     def submit(self, folder: str, config: RunConfig, path: Path) -> None:
-        process = self._context.Process(
-            target=_run, args=(self._job, config, path, self._share, dict(os.environ))
-        )
+        kind = kind_of(config)
+        worker = self._fitting(config.machine, kind) or self._started(config.machine)
+        worker.compiled.add(kind)
+        # One that died meanwhile does not listen: `wait` finds it dead, and the run has another turn.
+        with contextlib.suppress(BrokenPipeError):
+            worker.connection.send((config, path, dict(os.environ)))
+        self._active[folder] = worker
+
+    def _fitting(self, machine: MachineConfig, kind: str) -> _Worker | None:
+        """An idle process that was set up for `machine`, if possible one that knows this kind of run."""
+        fitting = [worker for worker in self._idle if worker.machine == machine]
+        if not fitting:
+            self._dismiss()
+            return None
+        worker = max(fitting, key=lambda each: kind in each.compiled)
+        self._idle.remove(worker)
+        return worker
+
+    def _started(self, machine: MachineConfig) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_run, args=(theirs, self._job, self._share))
         with _interrupts_ignored():
             process.start()
-        self._active[folder] = process
+        # Whoever holds it keeps the pipe open: the process would never hear that nothing more comes.
+        theirs.close()
+        return _Worker(process, ours, machine, set())
+
+    def _dismiss(self) -> None:
+        """Let the processes go that have nothing to do."""
+        for worker in self._idle:
+            worker.connection.close()
+        for worker in self._idle:
+            worker.process.join()
+        self._idle.clear()
 
     def wait(self, seconds: float) -> list[Ended]:
-        sentinels = [process.sentinel for process in self._active.values()]
-        multiprocessing.connection.wait(sentinels, seconds)
-        over = {name: each for name, each in self._active.items() if not each.is_alive()}
-        for folder, process in over.items():
-            process.join()
-            del self._active[folder]
-        return [Ended(folder, died=process.exitcode != 0) for folder, process in over.items()]
+        active = self._active.values()
+        told = [worker.connection for worker in active]
+        multiprocessing.connection.wait(
+            [*told, *(each.process.sentinel for each in active)], seconds
+        )
+        ended = []
+        for folder, worker in list(self._active.items()):
+            if self._is_idle(worker):
+                self._idle.append(worker)
+                ended.append(Ended(folder))
+            elif not worker.process.is_alive():
+                worker.process.join()
+                worker.connection.close()
+                ended.append(Ended(folder, died=worker.process.exitcode != 0))
+        for end in ended:
+            del self._active[end.folder]
+        return ended
+
+    def _is_idle(self, worker: _Worker) -> bool:
+        """Whether a process has done its run and waits for another."""
+        try:
+            if worker.connection.poll():
+                worker.connection.recv()
+                return True
+        except (EOFError, ConnectionResetError):
+            # It ends, or has died: closing its end of the pipe is the last that it does.
+            worker.process.join()
+        return False
 
     def stop(self) -> None:
-        workers = list(self._active.values())
+        self._dismiss()
+        workers = [worker.process for worker in self._active.values()]
         deadline = time.monotonic() + STOP_SECONDS
         try:
             # Each takes SIGTERM as a wish: finish the iteration, write a checkpoint, end.
-            for worker in workers:
-                worker.terminate()
-            for worker in workers:
-                worker.join(max(deadline - time.monotonic(), 0.0))
+            for worker in self._active.values():
+                worker.connection.close()
+                worker.process.terminate()
+            for process in workers:
+                process.join(max(deadline - time.monotonic(), 0.0))
         finally:
             # It took too long, or Ctrl-C came once more.
-            for worker in workers:
-                worker.kill()
-            for worker in workers:
-                worker.join()
+            for process in workers:
+                process.kill()
+            for process in workers:
+                process.join()
 
 
 def _context() -> SpawnContext | ForkServerContext:
@@ -99,14 +168,27 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _run(job: Job, config: RunConfig, path: Path, share: int, environment: dict[str, str]) -> None:
-    # The process that this one is a copy of may have been started with other variables.
-    os.environ.clear()
-    os.environ.update(environment)
+def _run(connection: Connection, job: Job, share: int) -> None:
+    """Do the runs that come, until one was not compiled, or is not finished, or no more come."""
     _end_with_parent()
-    sentence = job(config, path, share)
-    if sentence is not None:
-        print(f"rle: {sentence}", file=sys.stderr)
+    while True:
+        try:
+            config, path, environment = connection.recv()
+        except (EOFError, ConnectionResetError):
+            return
+        # The process that this one is a copy of may have been started with other variables.
+        os.environ.clear()
+        os.environ.update(environment)
+        sentence = job(config, path, share)
+        if sentence:
+            print(f"rle: {sentence}", file=sys.stderr)
+        if config.machine.compile != "on" or sentence is not None:
+            # Nothing to be kept; or something went wrong, which had better not happen to others too.
+            return
+        try:
+            connection.send(None)
+        except (BrokenPipeError, ConnectionResetError):
+            return
 
 
 def _end_with_parent() -> None:

@@ -85,7 +85,7 @@ class RayExecutor:
         except self._ray.exceptions.RayError as error:
             say_in_log(path, f"rle: Ray ended it ({str(error).strip().splitlines()[0]}).")
             return True
-        if sentence is not None:
+        if sentence:
             raise RunError(sentence)
         return False
 

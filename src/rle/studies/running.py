@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,14 +17,16 @@ from pathlib import Path
 from rle.checks import require
 from rle.config import RunConfig
 from rle.errors import Interrupted, RunError, UsageError
+from rle.learn.compilation import compiler_available, pays
 from rle.machine import cores, memory_bytes
 from rle.naming import exists, folder_within, is_file
 from rle.runs.directory import CONFIG, RunDirectory, make_folder
 from rle.runs.going_on import was_to_make
 from rle.runs.remote import is_address
+from rle.settings import replace
 from rle.studies.catalogue import find_study
 from rle.studies.definitions import Study
-from rle.studies.executor import Executor, Job
+from rle.studies.executor import Executor, Job, kind_of
 from rle.studies.folder import GIVEN_UP, RECORD, last_words, log_of, record_runs
 from rle.studies.local import LocalExecutor, share_of_cores
 from rle.studies.mirror import Mirror
@@ -98,8 +101,10 @@ def study(
     with contextlib.nullcontext() if mirror is None else mirror.speaking():
         runs = declared.only(tasks, methods).runs(seeds, total_steps, folder)
         require(len(runs) > 0, "seeds is 0: give a number above 0.")
+        workers = _side_by_side(runs, takes) if workers is None else workers
+        if ray is None:
+            runs = _compiled_together(runs, workers)
         part = runs if only is None else part_of(runs, only)
-        workers = _side_by_side(part, takes) if workers is None else workers
         start = partial(_start, mirror, part, takes, workers, ray)
         result = run_all(runs, folder, workers, quiet, part, start)
     return result if mirror is None else dataclasses.replace(result, address=mirror.address)
@@ -145,6 +150,22 @@ def _side_by_side(runs: dict[str, RunConfig], takes: Resources) -> int:
     if takes.memory:
         fit = min(fit, memory_bytes() // takes.memory)
     return max(1, fit)
+
+
+def _compiled_together(runs: dict[str, RunConfig], workers: int) -> dict[str, RunConfig]:
+    """The same runs, compiled where all that differ in nothing but their seed are long enough together.
+
+    One process trains one after another, and each of `workers` has to compile once.
+    """
+    number = Counter(map(kind_of, runs.values()))
+    gaining = {
+        folder: replace(run, {"compile": "on"})
+        for folder, run in runs.items()
+        # Images are learned from in micro-batches, whose convolutions gain nothing by being compiled.
+        if run.machine.compile == "auto" and run.machine.micro_batch is None
+        if pays(run, number[kind_of(run)] / workers)
+    }
+    return runs | gaining if gaining and compiler_available() else runs
 
 
 def run_all(

@@ -22,6 +22,7 @@ from rle.runs.remote import Store
 from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
 from rle.runs.trust import code_of_run
+from rle.studies.executor import IN_LOG
 from rle.studies.folder import log_of
 
 TELL_SECONDS = 20.0
@@ -34,7 +35,8 @@ def work(
     """Train a run, or go on with it, on its share of the cores; what it has to say is in its log.
 
     Returns:
-        Why there is not even a log, in a sentence.
+        None if the run is finished; else a sentence that says why there is not even a log, or nothing if
+        there is one.
 
     """
     os.environ[SHARE] = str(share)
@@ -59,13 +61,13 @@ def work(
             else:
                 train_config(config, path, callbacks=callbacks)
         except KeyboardInterrupt:
-            return None
+            return IN_LOG
         except UsageError as error:
             print(f"rle: {error}", file=log)
-            return None
+            return IN_LOG
         except Exception:
             traceback.print_exc()
-            return None
+            return IN_LOG
     log_of(path).unlink(missing_ok=True)  # Another study of the same folder may have been quicker.
     return None
 
