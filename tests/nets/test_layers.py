@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from torch import nn
 
 from rle.core.running_mean_std import RunningMeanStd
-from rle.nets.layers import MLP, Head, tanh
+from rle.nets.layers import MLP, Head, _linear, tanh
 from rle.nets.noisy import NoisyLinear
 
 
@@ -91,3 +92,20 @@ def test_a_noise_sample_for_each_row() -> None:
     layer.weight_noise = torch.stack([weight for weight, _ in samples])
     layer.bias_noise = torch.stack([bias for _, bias in samples])
     torch.testing.assert_close(layer(x), torch.stack(expected))
+
+
+def test_a_narrow_layers_gradient_is_that_of_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled, the weights' gradient of few inputs is the transposed product."""
+    layer = nn.Linear(3, 8)
+    x = torch.randn(5, 3, requires_grad=True)
+    weighed = torch.randn(5, 8)
+
+    def gradients() -> list[torch.Tensor]:
+        loss = (_linear(x, layer) * weighed).sum()
+        return list(torch.autograd.grad(loss, [x, layer.weight, layer.bias]))
+
+    usual = gradients()
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert type(_linear(x, layer).grad_fn).__name__ == "_NarrowLinearBackward"
+    for one, other in zip(gradients(), usual, strict=True):
+        torch.testing.assert_close(one, other)

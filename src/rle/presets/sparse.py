@@ -44,6 +44,8 @@ KINDS: Mapping[Kind, Settings] = {
     "states": STATES_PPO,
     "view": VIEW_PPO,
     "control": CONTROL_PPO,
+    # Not to be normalised once more: without it, rollouts are compiled as a whole.
+    "centred": {**CONTROL_PPO, "environment.normalise_observations": False},
     # A hundred numbers to be understood take more gradient steps: those of the control tasks.
     "robot": {**DESKTOP_PPO, **MODEST_REWARDS, "environment.time_limit": None},
 }

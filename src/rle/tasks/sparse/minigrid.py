@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from torch import Tensor
-from torch.nn import functional
 
 from rle.tasks.envpool import Layout
 from rle.tasks.sparse.successes import SuccessTask
@@ -37,17 +36,20 @@ class SymbolicView(Layout):
     def __init__(self, env_id: str, space: spaces.Space[Any]) -> None:
         super().__init__(env_id, space, ("image", "direction"))
         self.shape = (SIZE,)
+        cells = np.arange(SIDE * SIDE)[:, None]
+        numbers = np.array([KINDS, COLOURS, STATES])
+        before = np.cumsum([0, KINDS, COLOURS]) * SIDE * SIDE
+        self._first = (before + cells * numbers).reshape(1, -1)
+        """int64 `[1, 147]`: of each number of the image, where its zeros and ones begin."""
 
     def tensor(self, observed: Any) -> Tensor:
         """Observations of all environments, `[N, 984]`."""
-        image = torch.from_numpy(np.asarray(observed["image"])).long()
-        parts = [
-            functional.one_hot(image[..., channel], number).flatten(1)
-            for channel, number in enumerate((KINDS, COLOURS, STATES))
-        ]
-        direction = torch.from_numpy(np.asarray(observed["direction"])).long()
-        parts.append(functional.one_hot(direction.reshape(-1), DIRECTIONS))
-        return torch.cat(parts, 1).float()
+        image = np.asarray(observed["image"])
+        rows = np.arange(len(image))[:, None]
+        shown = np.zeros((len(image), SIZE), dtype=np.float32)
+        shown[rows, self._first + image.reshape(len(image), -1)] = 1
+        shown[rows, SIZE - DIRECTIONS + np.asarray(observed["direction"]).reshape(-1, 1)] = 1
+        return torch.from_numpy(shown)
 
 
 class MiniGridTask(SuccessTask):

@@ -13,9 +13,9 @@ from rle.tasks.suite import Suite, Wanted, register
 if TYPE_CHECKING:
     from rle.tasks.base import Task
 
-Kind = Literal["states", "view", "control", "robot"]
+Kind = Literal["states", "view", "control", "centred", "robot"]
 """Of observations; the tasks of a kind share their settings: numbered states and coordinates of cells,
-MiniGrid's symbolic view, measurements of moving things, and of a robot."""
+MiniGrid's symbolic view, measurements of moving things, the same centred already, and of a robot."""
 
 
 class About(NamedTuple):
@@ -63,9 +63,9 @@ ABOUT: Mapping[str, About] = {
     "AcrobotSwingupSparse": About(
         "control", 400_000, "two links upright at some time (dm_control; extra: control)"
     ),
-    "PointMaze-U": About("control", 300_000, "a ball pushed through D4RL's U maze"),
-    "PointMaze-Medium": About("control", 300_000, "the same in the medium maze"),
-    "PointMaze-Large": About("control", 300_000, "the same in the large maze"),
+    "PointMaze-U": About("centred", 300_000, "a ball pushed through D4RL's U maze"),
+    "PointMaze-Medium": About("centred", 300_000, "the same in the medium maze"),
+    "PointMaze-Large": About("centred", 300_000, "the same in the large maze"),
     "AntFree": About("robot", 150_000, "an ant without reward: how much of the plane it reaches"),
 }
 """By task, or by family where tasks are numbered."""
