@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rle.core.running_mean_std import RunningCovariance
-from rle.core.whitening import RIDGE, WhitenedReward
+from rle.core.whitening import RIDGE, RIDGE_OF_DIRECTIONS, WhitenedReward
 
 
 def numbers(*shape: int, seed: int = 0) -> Tensor:
@@ -57,29 +57,34 @@ def test_rarity_counts_visits() -> None:
     torch.testing.assert_close(rarity[:1], expected[:1], rtol=0.05, atol=0)
 
 
-def test_every_direction_that_was_seen_counts_the_same() -> None:
+def test_the_distance_weighs_every_direction_and_z_what_varies_much() -> None:
     """However unlike the features' sizes are and however much they vary together."""
     features = numbers(5000, 3) @ torch.tensor([[100.0, 99.0, 0], [0, 1, 0], [0, 0, 50]])
     reward = reward_for(features, dimension=3)
-    white = reward.standardised(features) @ torch.linalg.inv(reward.mixture) * 3**0.5
-    spread = torch.linalg.eigvalsh(torch.cov(white.T))
-    # The smallest variance is that of b - 0.99 a, about 1, beside a ridge of 7.4: it is kept down. The
-    # others are thousands.
-    assert spread[1:].tolist() == pytest.approx([1, 1], abs=0.01)
-    ridge = RIDGE * float(torch.cov(features.T).diagonal().mean())
-    smallest = float(torch.linalg.eigvalsh(torch.cov(features.T.double()))[0])
-    assert float(spread[0]) == pytest.approx(smallest / (smallest + ridge), rel=0.05)
+    centred = features - features.mean(0)
+    variances = torch.linalg.eigvalsh(torch.cov(features.T.double()))
+    # About 1, that of b - 0.99 a; then thousands.
+    mean = float(variances.mean())
+
+    def spread(white: Tensor) -> list[float]:
+        return torch.linalg.eigvalsh(torch.cov(3**0.5 * white.T)).tolist()
+
+    for white, ridge in (
+        (centred @ reward.whitening, RIDGE),
+        (reward.standardised(features) @ torch.linalg.inv(reward.mixture), RIDGE_OF_DIRECTIONS),
+    ):
+        expected = sorted(float(one) / (float(one) + ridge * mean) for one in variances)
+        assert spread(white) == pytest.approx(expected, rel=0.05)
 
 
 def test_f_by_hand() -> None:
-    # Features ±1: variance 1, with the ridge 1.001; the first state is 1 / √1.001 from the mean.
+    # Features ±1: variance 1, with the ridge 1.001; the first state is 1 / √1.001 from the mean. What z
+    # is multiplied with has the variance 1 besides, and is 1 / √2 from the mean.
     reward = reward_for(torch.tensor([[1.0], [-1.0]]), dimension=1, rarity=0.25)
     z = torch.tensor([2.0])
     paid = reward.reward(torch.tensor([[1.0], [-1.0], [0.0]]), z)
-    size, mixed = 1.001**-0.5, float(reward.mixture)
-    torch.testing.assert_close(
-        paid, torch.tensor([2 * mixed * size + 0.25 * size, -2 * mixed * size + 0.25 * size, 0])
-    )
+    rare, directed = 0.25 * 1.001**-0.5, 2 * float(reward.mixture) * 2**-0.5
+    torch.testing.assert_close(paid, torch.tensor([directed + rare, rare - directed, 0]))
 
 
 def test_reading_changes_nothing_and_observing_waits_for_commit() -> None:

@@ -3,9 +3,11 @@
 Features that are standardised one by one still vary together: most of what they say, they say several
 times, and a z follows whatever varies most. Whitened, every direction in which the states seen so far
 differ has the same deviation, so that a state that is seldom seen lies far out: with as many features
-as there are states, its distance is one over the root of how often it was seen. z is multiplied with a
-random mixture of the whitened features, and the distance itself, the rarity of the state, is one
-feature more, whose weight is the same under every z.
+as there are states, its distance is one over the root of how often it was seen. That distance, the
+rarity of the state, is one feature whose weight is the same under every z.
+
+z itself is multiplied with a random mixture of features that are whitened only as far as they vary more
+than on average: what varies less is mostly noise, which no policy can follow.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from rle.core.running_mean_std import Pool, RunningCovariance
 RIDGE = 1e-3
 """Variance that every direction is taken to have besides what was seen of it, as a share of the mean
 one: a state unlike all others is at most some thirty deviations away."""
+RIDGE_OF_DIRECTIONS = 1.0
+"""The same for what z is multiplied with."""
 EPSILON = 1e-8
 """The same where nothing has varied yet."""
 
@@ -27,8 +31,8 @@ EPSILON = 1e-8
 class WhitenedReward:
     """F = f(s')·z + κ · rarity(s') with its running statistics: used as `RandomReward` is.
 
-    With w(s') = (φ(s') - μ) (Σ + ridge)^(-1/2) / √m, f is w times a fixed random matrix, and the rarity
-    is ‖w‖, about 1 on average over the states seen.
+    With w(s') = (φ(s') - μ) (Σ + ridge)^(-1/2) / √m, the rarity is ‖w‖, about 1 on average over the states
+    seen; f is w, with a larger ridge, times a fixed random matrix.
     """
 
     def __init__(
@@ -51,6 +55,8 @@ class WhitenedReward:
         """μ, float32 `[m]`."""
         self.whitening = torch.eye(width, device=device)
         """float32 `[m, m]`."""
+        self.directions = self.mixture
+        """float32 `[m, d]`: f of a centred feature."""
 
     def reward(self, features: Tensor, z: Tensor) -> Tensor:
         """F `[...]` of φ(s') `[..., m]` under z `[..., d]`; changes nothing."""
@@ -59,17 +65,13 @@ class WhitenedReward:
 
     def parts(self, features: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """f(s')·z and the rarity of s', each `[...]`; changes nothing."""
-        white = self._whitened(features)
-        directed = ((white @ self.mixture) * z).sum(-1)
-        return directed, torch.linalg.vector_norm(white, dim=-1)
+        centred = features - self.mean
+        directed = ((centred @ self.directions) * z).sum(-1)
+        return directed, torch.linalg.vector_norm(centred @ self.whitening, dim=-1)
 
     def standardised(self, features: Tensor) -> Tensor:
         """What z is multiplied with, f `[..., d]` of φ(s') `[..., m]`; changes nothing."""
-        return self._whitened(features) @ self.mixture
-
-    def _whitened(self, features: Tensor) -> Tensor:
-        """`[..., m]`, of norm 1 on average."""
-        return (features - self.mean) @ self.whitening
+        return (features - self.mean) @ self.directions
 
     @torch.no_grad()
     def observe(self, features: Tensor, real: Tensor | None = None) -> None:
@@ -86,15 +88,20 @@ class WhitenedReward:
         self._use_moments()
 
     def _use_moments(self) -> None:
+        self.whitening = self._whitening(RIDGE).float()
+        self.directions = self._whitening(RIDGE_OF_DIRECTIONS).float() @ self.mixture
+        self.mean = self.moments.mean.float()
+
+    def _whitening(self, ridge: float) -> Tensor:
+        """`[m, m]`: a centred feature times this has the norm 1 on average, if `ridge` is small."""
         covariance = self.moments.covariance
-        variance = RIDGE * covariance.diagonal().mean() + EPSILON
+        variance = ridge * covariance.diagonal().mean() + EPSILON
         one = torch.eye(len(covariance), dtype=covariance.dtype, device=covariance.device)
         # With Σ = L Lᵀ, L⁻¹ whitens as well as the symmetric root does and is cheaper; the mixture does
         # not care by which rotation they differ. `_ex`, so that a GPU's host need not wait.
         factor, _ = torch.linalg.cholesky_ex(covariance + variance * one)
         whitening = torch.linalg.solve_triangular(factor, one, upper=False).T
-        self.whitening = (whitening / len(covariance) ** 0.5).float()
-        self.mean = self.moments.mean.float()
+        return whitening / len(covariance) ** 0.5
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on exactly from here."""

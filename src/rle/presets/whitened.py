@@ -17,7 +17,7 @@ MODEST_REWARDS: Settings = {
 }
 
 WHITENED_RLE: Settings = {
-    "rle.coefficient": 0.1,
+    "rle.coefficient": 0.03,
     # Full while nothing pays, whatever the coefficient; and in the end the agent is the task's alone.
     "rle.anneal": True,
     # Few beside the z in a rollout: more cannot be told from chance.
