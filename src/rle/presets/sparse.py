@@ -17,14 +17,7 @@ STATES_PPO: Settings = {
     "environment.time_limit": None,
     "threads": 1,
 }
-"""Numbered states and coordinates of cells: FourRoom's."""
-
-VIEW_PPO: Settings = {
-    **STATES_PPO,
-    "network.policy_hidden": (128, 64),
-    "network.value_hidden": (128, 64),
-}
-"""MiniGrid's symbolic view: wider at first, for 984 zeros and ones."""
+"""Numbered states, coordinates of cells and MiniGrid's symbolic view: FourRoom's."""
 
 CONTROL_PPO: Settings = {
     **DESKTOP_PPO,
@@ -42,7 +35,7 @@ CONTROL_PPO: Settings = {
 
 KINDS: Mapping[Kind, Settings] = {
     "states": STATES_PPO,
-    "view": VIEW_PPO,
+    "view": STATES_PPO,
     "control": CONTROL_PPO,
     # Not to be normalised once more: without it, rollouts are compiled as a whole.
     "centred": {**CONTROL_PPO, "environment.normalise_observations": False},
