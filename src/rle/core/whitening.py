@@ -31,8 +31,8 @@ EPSILON = 1e-8
 class WhitenedReward:
     """F = f(s')·z + κ · rarity(s') with its running statistics: used as `RandomReward` is.
 
-    With w(s') = (φ(s') - μ) (Σ + ridge)^(-1/2) / √m, the rarity is ‖w‖, about 1 on average over the states
-    seen; f is w, with a larger ridge, times a fixed random matrix.
+    With w(s') = (φ(s') - μ) (Σ + ridge)^(-1/2) / √m, the rarity is ‖w‖, about 1 on average over the
+    states seen; f is w, with a larger ridge, times a fixed random matrix.
     """
 
     def __init__(
