@@ -198,6 +198,9 @@ def _study(arguments: Sequence[str]) -> None:
         "--seeds", type=whole_number, default=None, help="runs of each (default: as it declares)"
     )
     parser.add_argument(
+        "--first-seed", type=whole_number, default=0, help="the first of their seeds (default: 0)"
+    )
+    parser.add_argument(
         "--total-steps",
         type=whole_number,
         default=None,
@@ -247,6 +250,7 @@ def _study(arguments: Sequence[str]) -> None:
     result = rle.study(
         part,
         seeds=known.seeds,
+        first_seed=known.first_seed,
         total_steps=known.total_steps,
         workers=known.workers,
         out=known.out,

@@ -333,3 +333,13 @@ def _children_of(parent: int) -> list[tuple[int, str]]:
         if parent_of == parent:
             found.append((int(entry.name), command))
     return found
+
+
+def test_seeds_may_begin_later() -> None:
+    declared = STUDIES["fourroom-sparse"]
+    first, others = declared.runs(seeds=2), declared.runs(seeds=3, first_seed=2)
+    assert {run.seed for run in others.values()} == {2, 3, 4}
+    # Together they are the study of all five, run by run.
+    assert first | others == declared.runs(seeds=5)
+    with pytest.raises(UsageError, match="first-seed is -1: give 0 or more"):
+        study("fourroom-sparse", seeds=1, first_seed=-1)

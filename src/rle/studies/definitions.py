@@ -112,6 +112,7 @@ class Study:
         seeds: int | None = None,
         total_steps: int | None = None,
         out: Path | None = None,
+        first_seed: int = 0,
     ) -> dict[str, RunConfig]:
         """Folder below the study's own, and configuration, of each run; seeds vary slowest.
 
@@ -132,7 +133,7 @@ class Study:
                     "total_steps": self.steps_of(task) if total_steps is None else total_steps,
                 },
             )
-            for seed in range(seeds)
+            for seed in range(first_seed, first_seed + seeds)
             for task in self.tasks
             for method in self.methods
         }

@@ -64,6 +64,7 @@ def study(
     tasks: Sequence[str] = (),
     methods: Sequence[str] = (),
     seeds: int | None = None,
+    first_seed: int = 0,
     total_steps: int | None = None,
     workers: int | None = None,
     out: Path | str | None = None,
@@ -78,6 +79,7 @@ def study(
 
     `study` is a name (see `rle list studies`), `module:name`, a TOML file, or a `Study` itself.
     `out` is a folder, or an address that fsspec opens, such as `s3://bucket/name`.
+    `seeds` runs of each task and method have the seeds from `first_seed` on.
     `only` is `K/N` for the K-th of N parts of its runs, which other processes may share a folder with.
     `ray` is the address of a Ray cluster, or `local`. `cpus_per_run` (by default as many as it has
     threads), `gpus_per_run` (none) and `memory_per_run` (such as `2GB`) are what a run takes there,
@@ -95,11 +97,12 @@ def study(
         )
     else:
         require(not gpus_per_run, "gpus-per-run is for --ray, which shares GPUs out: leave it out.")
+    require(first_seed >= 0, f"first-seed is {first_seed}: give 0 or more.")
     require(workers is None or workers > 0, f"workers is {workers}: give a number above 0.")
     mirror = Mirror(out) if is_address(out) else None
     folder = Path(out) if mirror is None else mirror.path
     with contextlib.nullcontext() if mirror is None else mirror.speaking():
-        runs = declared.only(tasks, methods).runs(seeds, total_steps, folder)
+        runs = declared.only(tasks, methods).runs(seeds, total_steps, folder, first_seed)
         require(len(runs) > 0, "seeds is 0: give a number above 0.")
         workers = _side_by_side(runs, takes) if workers is None else workers
         if ray is None:

@@ -210,9 +210,7 @@ class EnvPoolTask(Task):
         truncated = truncated & ~terminated
         score, over = self._record(reward, terminated, truncated, info)
         self._no_transition = terminated | truncated
-        real = None
         if skipped.any():
-            real = self._tensor(~skipped)
             reward = np.where(skipped, 0, reward)
             # The first call of a resumed run steps new episodes, and even there nothing may end.
             terminated, truncated = terminated & ~skipped, truncated & ~skipped
@@ -227,7 +225,8 @@ class EnvPoolTask(Task):
             # The coming call of an ended environment acts on its last observation and only resets.
             observation,
             observation,
-            real,
+            # Also where all are: what is compiled for a step then fits every step.
+            self._tensor(~skipped),
             None if score is None else self._tensor(score).float(),
             None if over is None else self._tensor(over).bool(),
         )

@@ -1,0 +1,127 @@
+"""Successes on the sparse tasks by method, their aggregates, and RLE's probability of improvement.
+
+    python benchmarks/sparse_suite.py runs/sparse-suite --save FILE.csv
+    python benchmarks/sparse_suite.py FILE.csv runs/more-seeds --save FILE.csv
+
+A saved file has one line per run, so that a study's numbers outlive its run directories and seeds may be
+added on another day: of a run that is given twice, the last counts.
+"""
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+
+from rle.report.read.records import success_at_end
+from rle.report.read.words import judged_by
+from rle.runs.directory import RunDirectory
+from rle.stats import (
+    Interval,
+    Scores,
+    aggregate_interval,
+    interquartile_mean,
+    mean_interval,
+    probability_of_improvement_interval,
+)
+
+SHARE = (0.0, 1.0)
+Run = dict[str, str]
+"""task, method, seed, steps, score (success of the last tenth, or coverage), first success (a step)."""
+
+
+def measured(run: RunDirectory) -> dict[str, object]:
+    """What a finished run came to."""
+    last, task = run.metrics()[-1], run.config().task
+    successes = [line["step"] for line in run.episodes() if line["score"] > 0]
+    if judged_by(task) == "coverage":
+        score = last["coverage"]
+    else:
+        # No episode need end in the last tenth of a run that hardly ever ends one.
+        score = success_at_end(run.path / "episodes.jsonl", last["step"]) or 0.0
+    first = min(successes, default="")
+    return {"steps": last["step"], "score": f"{score:.6g}", "first success": first}
+
+
+def of_folder(folder: Path) -> list[Run]:
+    """The finished runs below a study's folder."""
+    runs: list[Run] = []
+    for path in sorted(folder.glob("*/*/seed-*")):
+        if path.is_dir() and (run := RunDirectory.open(path)).finished():
+            seed = path.name.removeprefix("seed-")
+            found = {"task": run.config().task, "method": path.parent.name, "seed": seed}
+            runs.append(found | {key: str(value) for key, value in measured(run).items()})
+    return runs
+
+
+def of_file(path: Path) -> list[Run]:
+    """The runs of a saved file."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def together(parts: list[list[Run]]) -> list[Run]:
+    """All runs, each once, in order."""
+    every = {(run["task"], run["method"], run["seed"]): run for part in parts for run in part}
+    return [every[key] for key in sorted(every, key=lambda key: (key[0], key[1], int(key[2])))]
+
+
+def save(runs: list[Run], path: Path) -> None:
+    """One line per run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(runs[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(runs)
+
+
+def text(interval: Interval, digits: int = 2) -> str:
+    if interval.low is None or interval.high is None:
+        return f"{interval.point:.{digits}f}"
+    low, high = interval.limits
+    return f"{interval.point:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def show(runs: list[Run]) -> None:
+    """A table of tasks and methods in Markdown, the aggregates, and how RLE compares."""
+    tasks = list(dict.fromkeys(run["task"] for run in runs))
+    methods = list(dict.fromkeys(run["method"] for run in runs))
+    scores = {
+        method: {
+            task: [float(r["score"]) for r in runs if (r["task"], r["method"]) == (task, method)]
+            for task in tasks
+        }
+        for method in methods
+    }
+    print(f"| task | {' | '.join(methods)} |\n|{'---|' * (len(methods) + 1)}")
+    for task in tasks:
+        cells = [scores[method][task] for method in methods]
+        shown = [f"{text(mean_interval(c, SHARE))} ({len(c)})" if c else "" for c in cells]
+        print(f"| {task.removeprefix('sparse/')} | {' | '.join(shown)} |")
+    everywhere = [task for task in tasks if all(scores[method][task] for method in methods)]
+    print(f"\nOver the {len(everywhere)} tasks that all methods have runs of:")
+    by_method = {
+        method: Scores.from_runs(method, {task: scores[method][task] for task in everywhere})
+        for method in methods
+    }
+    for method, found in by_method.items():
+        line = f"{method:12s} IQM {text(aggregate_interval(interquartile_mean, found))}"
+        if method != "rle":
+            odds = probability_of_improvement_interval(by_method["rle"], found)
+            line += f"  RLE improves over it with probability {text(odds)}"
+        print(line)
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("parts", type=Path, nargs="+", help="folders of studies, or saved files")
+    parser.add_argument("--save", type=Path, metavar="FILE.csv")
+    parser.add_argument("--methods", nargs="*", help="of these alone")
+    known = parser.parse_args(arguments)
+    runs = together([of_file(p) if p.is_file() else of_folder(p) for p in known.parts])
+    if known.save is not None:
+        save(runs, known.save)
+    show([run for run in runs if not known.methods or run["method"] in known.methods])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
