@@ -31,13 +31,18 @@ ORPHAN_SECONDS = 5.0
 
 
 class _Worker(NamedTuple):
-    """A process, how to give it runs, and for which machine settings it has been set up."""
+    """A process, how to give it runs, and what it has been set up for."""
 
     process: BaseProcess
     connection: Connection
-    machine: MachineConfig
+    setting: tuple[str, int, int]
     compiled: set[str]
     """Kinds of runs that it has compiled."""
+
+
+def _setting(machine: MachineConfig) -> tuple[str, int, int]:
+    """What a run changes in its whole process: another that asks for something else needs another."""
+    return machine.device, machine.devices, machine.threads
 
 
 class LocalExecutor:
@@ -54,16 +59,17 @@ class LocalExecutor:
 
     def submit(self, folder: str, config: RunConfig, path: Path) -> None:
         kind = kind_of(config)
-        worker = self._fitting(config.machine, kind) or self._started(config.machine)
+        setting = _setting(config.machine)
+        worker = self._fitting(setting, kind) or self._started(setting)
         worker.compiled.add(kind)
         # One that died meanwhile does not listen: `wait` finds it dead, and the run has another turn.
         with contextlib.suppress(BrokenPipeError):
             worker.connection.send((config, path, dict(os.environ)))
         self._active[folder] = worker
 
-    def _fitting(self, machine: MachineConfig, kind: str) -> _Worker | None:
-        """An idle process that was set up for `machine`, if possible one that knows this kind of run."""
-        fitting = [worker for worker in self._idle if worker.machine == machine]
+    def _fitting(self, setting: tuple[str, int, int], kind: str) -> _Worker | None:
+        """An idle process with this setting, if possible one that knows this kind of run."""
+        fitting = [worker for worker in self._idle if worker.setting == setting]
         if not fitting:
             self._dismiss()
             return None
@@ -71,14 +77,14 @@ class LocalExecutor:
         self._idle.remove(worker)
         return worker
 
-    def _started(self, machine: MachineConfig) -> _Worker:
+    def _started(self, setting: tuple[str, int, int]) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_run, args=(theirs, self._job, self._share))
         with _interrupts_ignored():
             process.start()
         # Whoever holds it keeps the pipe open: the process would never hear that nothing more comes.
         theirs.close()
-        return _Worker(process, ours, machine, set())
+        return _Worker(process, ours, setting, set())
 
     def _dismiss(self) -> None:
         """Let the processes go that have nothing to do."""
