@@ -63,7 +63,7 @@ class LocalExecutor:
         worker = self._fitting(setting, kind) or self._started(setting)
         worker.compiled.add(kind)
         # One that died meanwhile does not listen: `wait` finds it dead, and the run has another turn.
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(ConnectionError):
             worker.connection.send((config, path, dict(os.environ)))
         self._active[folder] = worker
 
@@ -119,7 +119,7 @@ class LocalExecutor:
             if worker.connection.poll():
                 worker.connection.recv()
                 return True
-        except (EOFError, ConnectionResetError):
+        except (EOFError, ConnectionError):
             # It ends, or has died: closing its end of the pipe is the last that it does.
             worker.process.join()
         return False
@@ -180,7 +180,7 @@ def _run(connection: Connection, job: Job, share: int) -> None:
     while True:
         try:
             config, path, environment = connection.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, ConnectionError):
             return
         # The process that this one is a copy of may have been started with other variables.
         os.environ.clear()
@@ -193,7 +193,7 @@ def _run(connection: Connection, job: Job, share: int) -> None:
             return
         try:
             connection.send(None)
-        except (BrokenPipeError, ConnectionResetError):
+        except ConnectionError:
             return
 
 
