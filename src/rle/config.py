@@ -278,11 +278,15 @@ class RLEConfig:
     to d, so that what is seldom seen weighs more; 0: it has d, each standardised by itself."""
     rarity: float = 0.0
     """Whitened features only: F also pays so much times how far the state is from those seen."""
+    weigh_rarity: bool = False
+    """Let the rarity weigh less where it hardly varies and so says little of where to go."""
     feature_hidden: tuple[int, ...] | None = (64, 64, 64)
     """Vectors only: φ's hidden layers; None takes the value network's (its backbone's, if it has one),
     with their activation. On images φ has the value network's form."""
     feature_activation: Activation = "relu"
     """Vectors only: after each of `feature_hidden`."""
+    feature_clip: float | None = None
+    """Normalised vectors only: φ sees what is beyond ± so many deviations as that."""
     feature_network: str | None = None
     """`module:function` of your own that builds φ from (observation_shape, dimension)."""
     feature_raw_pixels: bool = False
@@ -319,6 +323,8 @@ class RLEConfig:
         require_not_negative("rle.warmup-rollouts", self.warmup_rollouts)
         require_not_negative("rle.whitened-features", self.whitened_features)
         require_not_negative("rle.rarity", self.rarity)
+        if self.feature_clip is not None:
+            require_positive("rle.feature-clip", self.feature_clip)
         require(
             self.whitened_features == 0 or (self.standardise and not self.unit_norm),
             "rle.whitened-features are standardised, and their size tells how rare a state is: set "

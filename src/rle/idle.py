@@ -231,6 +231,10 @@ VECTOR_FEATURES = Condition(
     "on images φ has the value network's form, with ReLU and the widths of embedding; change "
     "embedding, give an rle.feature-network of your own, or leave it out.",
 )
+RARITY_PAID = _rle(
+    lambda rle: rle.rarity > 0,
+    "F pays nothing for rarity; give an rle.rarity above 0, or leave it out.",
+)
 FEATURES_HIDDEN = _rle(
     lambda rle: bool(rle.feature_hidden),
     "φ has no hidden layers of its own (with rle.feature-hidden None it has the value network's, and "
@@ -336,8 +340,10 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "rle.unit_norm": OF_RLE,
     "rle.whitened_features": OF_RLE,
     "rle.rarity": OF_RLE,
+    "rle.weigh_rarity": (RLE_PAYS, RARITY_PAID),
     "rle.feature_hidden": (*OF_FEATURES, VECTOR_FEATURES),
     "rle.feature_activation": (*OF_FEATURES, VECTOR_FEATURES, FEATURES_HIDDEN),
+    "rle.feature_clip": (*OF_FEATURES, VECTOR_FEATURES, NORMALISED),
     "rle.feature_network": OF_RLE,
     "rle.feature_raw_pixels": (*OF_FEATURES, IMAGES, FEATURES_BIASED),
     "rle.feature_update_rate": (RLE_PAYS, FEATURES_CAN_FOLLOW),

@@ -64,3 +64,12 @@ def test_random_features_come_from_the_generator_alone() -> None:
     point = torch.tensor([0.3, -1.0, 0.5])
     assert torch.equal(first(point), second(point))
     assert not torch.equal(first(point), other(point))
+
+
+def test_clipped_observations_look_like_those_at_the_bounds() -> None:
+    body = nn.Sequential(nn.Linear(2, 4), nn.Tanh())
+    clipped = FeatureNetwork(body, 4, 3, source(), clip=1.5)
+    whole = FeatureNetwork(body, 4, 3, source())
+    inside = torch.tensor([[1.4, -1.5]])
+    assert torch.equal(clipped(inside), whole(inside))
+    assert torch.equal(clipped(torch.tensor([[9.0, -2.0]])), whole(torch.tensor([[1.5, -1.5]])))

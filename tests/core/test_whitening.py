@@ -115,3 +115,67 @@ def test_goes_on_from_its_state() -> None:
     reward.commit()
     other.commit()
     assert torch.equal(other.reward(features, z), reward.reward(features, z))
+
+
+def weighed(features: Tensor, then: Tensor) -> WhitenedReward:
+    """One that weighs its rarity by what it saw of `then`, after `features`."""
+    reward = WhitenedReward(
+        features.shape[-1], 2, 0.5, torch.Generator().manual_seed(1), weigh_rarity=True
+    )
+    for seen in (features, then):
+        reward.observe(seen)
+        reward.commit()
+    return reward
+
+
+def test_a_rarity_that_says_nothing_weighs_nothing() -> None:
+    """States that are all as rare: the corners of a square."""
+    corners = torch.tensor([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
+    assert float(weighed(corners, corners).rarity_weight) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_rarity_weighs_as_much_as_it_varies() -> None:
+    """Half of the states at distance 1 and half at x: v = ((x - 1) / 2)² / ((1 + x²) / 2)."""
+    ends = torch.tensor([[1.0], [-1.0]])
+    for x in (1.5, 2.0, 10.0):
+        v = ((x - 1) / 2) ** 2 / ((1 + x * x) / 2)
+        expected = 0.5 * min(1.0, v / 0.25) ** 2
+        weight = weighed(ends, torch.cat([ends, x * ends])).rarity_weight
+        assert float(weight) == pytest.approx(expected, rel=1e-5)
+        # The ridge is the same for both, and drops out of the share.
+
+
+def test_the_weight_counts_what_is_real_and_begins_full() -> None:
+    ends = torch.tensor([[1.0], [-1.0]])
+    source = torch.Generator().manual_seed(1)
+    reward = WhitenedReward(1, 2, 0.5, source, weigh_rarity=True)
+    assert float(reward.rarity_weight) == 0.5
+    # Before anything was committed, distances mean nothing.
+    reward.observe(torch.cat([ends, 3 * ends]))
+    reward.commit()
+    assert float(reward.rarity_weight) == 0.5
+    reward.observe(torch.cat([ends, 9 * ends]), torch.tensor([True, True, False, False]))
+    reward.commit()
+    assert float(reward.rarity_weight) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_weight_goes_on_from_its_state() -> None:
+    ends = torch.tensor([[1.0], [-1.0]])
+    reward = weighed(ends, torch.cat([ends, 2 * ends]))
+    reward.observe(3 * ends)
+    other = weighed(5 * ends, ends)
+    other.load_state_dict(reward.state_dict())
+    assert torch.equal(other.rarity_weight, reward.rarity_weight)
+    for one in (reward, other):
+        one.observe(ends)
+        one.commit()
+    assert 0 < float(reward.rarity_weight) < 0.5
+    assert torch.equal(other.rarity_weight, reward.rarity_weight)
+
+
+def test_states_of_before_weigh_the_rarity_in_full() -> None:
+    reward = weighed(torch.tensor([[1.0], [-1.0]]), torch.tensor([[1.0], [-1.0]]))
+    state = reward.state_dict()
+    del state["moments"]["rarity_weight"], state["pending"]
+    reward.load_state_dict(state)
+    assert float(reward.rarity_weight) == 0.5

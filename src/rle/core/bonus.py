@@ -109,7 +109,9 @@ class RandomReward:
         return {"moments": self.moments.state_dict(), "pending": self._pending.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `state_dict`."""
+        """Go on from a state of `state_dict`; without "pending", from one in which nothing was."""
         self.moments.load_state_dict(state["moments"])
-        self._pending.load_state_dict(state["pending"])
+        self._pending = self.moments.empty()
+        if "pending" in state:
+            self._pending.load_state_dict(state["pending"])
         self._use_moments()

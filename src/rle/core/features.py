@@ -40,16 +40,28 @@ class FeatureNetwork(nn.Module):
     """A backbone, then a random linear layer to d dimensions that is never trained."""
 
     def __init__(
-        self, body: nn.Module, width: int, dimension: int, generator: torch.Generator
+        self,
+        body: nn.Module,
+        width: int,
+        dimension: int,
+        generator: torch.Generator,
+        clip: float | None = None,
     ) -> None:
-        """`body` maps `[..., *shape]` to `[..., width]`; `generator` draws the last layer."""
+        """`body` maps `[..., *shape]` to `[..., width]`; `generator` draws the last layer.
+
+        With `clip`, observations beyond ± so much are taken for that: one measurement that now and then
+        jumps would otherwise be most of what the features say.
+        """
         super().__init__()
         self.body = body
+        self._clip = clip
         self.projection = initialise(nn.Linear(width, dimension), 1.0, generator)
         self.requires_grad_(False)
 
     def forward(self, observation: Tensor) -> Tensor:
         """Observations `[..., *shape] -> [..., d]`."""
+        if self._clip is not None:
+            observation = observation.clamp(-self._clip, self._clip)
         return _applied(self.projection, self.body(observation))
 
     def follow(self, leader: nn.Module, rate: float) -> None:

@@ -226,6 +226,8 @@ class RandomLatentExploration(Strategy):
             self._directed = directed.empty()
             if directed.count > 0 and directed.std > 0:
                 measured["rle_following"] = float(directed.mean / directed.std)
+                if self.config.weigh_rarity and isinstance(self.random_reward, WhitenedReward):
+                    measured["rle_rarity_weight"] = float(self.random_reward.rarity_weight)
         return measured
 
     def reward_map(self, observation: Tensor, latent: Tensor) -> Tensor:
@@ -255,8 +257,7 @@ class RandomLatentExploration(Strategy):
         self.features.load_state_dict(state["features"])
         self._initial_features = state["initial_features"].to(self.device)
         # Checkpoints are written between rollouts, when nothing is pending.
-        nothing = self.random_reward.moments.empty().state_dict()
-        self.random_reward.load_state_dict({"moments": state["moments"], "pending": nothing})
+        self.random_reward.load_state_dict({"moments": state["moments"]})
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
         self._generator = restore_generator(state["generator"])
@@ -273,7 +274,12 @@ def _random_reward(
     if config.whitened_features:
         source = generator(seed, "mixture")
         return WhitenedReward(
-            config.whitened_features, config.dimension, config.rarity, source, device
+            config.whitened_features,
+            config.dimension,
+            config.rarity,
+            source,
+            device,
+            config.weigh_rarity,
         )
     return RandomReward(config.dimension, config.standardise, config.unit_norm, device)
 
@@ -304,7 +310,9 @@ def build_rle(
                 "set rle.feature-hidden to None or to the value network's first layers."
             )
         mlp = MLP(spec.observation_shape[0], hidden, activation, source)
-        features = FeatureNetwork(mlp, mlp.width, settings.features, source)
+        # In deviations, which only normalised observations have.
+        clip = settings.feature_clip if config.environment.normalise_observations else None
+        features = FeatureNetwork(mlp, mlp.width, settings.features, source, clip)
     return RandomLatentExploration(
         settings, features, spec.num_envs, config.learner.discount, config.seed, device
     )

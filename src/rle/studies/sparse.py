@@ -35,6 +35,7 @@ INGREDIENTS = (
     PPO,
     RLE,
     rle_with("without-rarity", rarity=0.0),
+    rle_with("rarity-not-weighed", weigh_rarity=False),
     # The paper's form of F.
     rle_with(
         "not-whitened",
