@@ -191,7 +191,6 @@ CASES: dict[str, Case] = {
     "network.value_hidden": Case((5,)),
     "network.activation": Case("elu"),
     "network.latent_encoder": Case((4, 2)),
-    "network.policy_latent_scale": Case(0.5),
     "network.value_backbone": Case(1),
     "network.value_gain": Case(0.5),
     "network.initial_action_std": Case(0.5, tiny("gym/Pendulum-v1", "none")),
@@ -498,7 +497,7 @@ def test_studies_declare_no_method_that_does_nothing(name: str) -> None:
     [
         "train atari/Breakout --activation=elu",
         "train atari/Breakout --policy-hidden 64 64",  # what the configuration has anyway
-        "train fourroom --explore none --network.policy-latent-scale 0.5",
+        "train fourroom --explore none --network.latent-encoder 8",
         "bench atari/Breakout --activation tanh",
     ],
 )

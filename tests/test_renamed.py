@@ -138,6 +138,20 @@ class TestSettings:
         assert with_defaults(earlier) == json.loads(json.dumps(to_dict(config)))
         assert json.dumps(earlier) == before
 
+    def test_that_are_gone_are_read_where_they_changed_nothing_and_refused_elsewhere(self) -> None:
+        config = every_section()
+        earlier = to_dict(config)
+        earlier["network"]["policy_latent_scale"] = 1.0
+        assert from_dict(earlier) == config
+        assert "policy_latent_scale" not in with_defaults(earlier)["network"]
+        earlier["network"]["policy_latent_scale"] = 0.1
+        with pytest.raises(
+            UsageError, match="the policy always sees all of z: use the version that"
+        ):
+            from_dict(earlier)
+        # A report still says so.
+        assert with_defaults(earlier)["network"]["policy_latent_scale"] == 0.1
+
 
 @pytest.mark.parametrize(
     "name",

@@ -156,8 +156,6 @@ class NetworkConfig:
     """Vectors only: after every hidden layer; networks for images have ReLU."""
     latent_encoder: tuple[int, ...] = ()
     """Vectors only: layers that z passes before it joins the others; none leaves it as it is."""
-    policy_latent_scale: float = 1.0
-    """Vectors only: the policy sees z, or what the encoder makes of it, times this."""
     value_backbone: int = 0
     """Vectors only: how many value layers see the observation alone, before z joins; RLE's φ follows
     them. 0 lets z join the observation, and φ follow all layers."""
@@ -181,7 +179,6 @@ class NetworkConfig:
             "layers: z needs one of them after the backbone, so give a longer value-hidden or a "
             "smaller value-backbone.",
         )
-        require_positive("policy-latent-scale", self.policy_latent_scale)
         require_not_negative("value-gain", self.value_gain)
         require_positive("initial-action-std", self.initial_action_std)
         require_choice("activation", self.activation, ("tanh", "relu", "elu"))

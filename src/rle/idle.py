@@ -304,7 +304,6 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "network.value_hidden": (VECTORS,),
     "network.activation": (VECTORS,),
     "network.latent_encoder": (VECTORS, LATENT_SEEN),
-    "network.policy_latent_scale": (VECTORS, LATENT_SEEN),
     "network.value_backbone": (VECTORS, BACKBONE_USED),
     "network.value_gain": (VECTORS,),
     "network.initial_action_std": (CONTINUOUS,),

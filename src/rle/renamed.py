@@ -1,4 +1,4 @@
-"""What has another name now, from the old name to the new: the old ones are still read.
+"""What has another name now, from the old name to the new, or is gone: the old ones are still read.
 
 Names that someone writes are answered with a notice that says the new one. What lies on a disk is read
 without: nothing is wrong with it.
@@ -17,6 +17,8 @@ RENAMED = {
     "noisy.initial_deviation": "noisy.initial_std",
 }
 """Settings by their dotted names. A setting stays in its section."""
+REMOVED = {"network.policy_latent_scale": (1.0, "the policy always sees all of z")}
+"""Settings that are gone, each with the value that means what is always so now, and that in words."""
 RENAMED_STUDIES = {"atari-latent-law": "atari-latent-distribution"}
 RENAMED_GROUPS = {"rle.laws": "rle.distributions"}
 """Groups of entry points."""

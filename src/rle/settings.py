@@ -13,7 +13,7 @@ from rle.checks import closest, require, short
 from rle.config import RunConfig
 from rle.errors import UsageError
 from rle.own import SOURCE, own_strategy
-from rle.renamed import RENAMED, notice, other_spelling
+from rle.renamed import REMOVED, RENAMED, notice, other_spelling
 from rle.values import fitting
 
 _BARE_SECTIONS = ("machine", "environment", "network", "learner")
@@ -212,10 +212,19 @@ def from_dict(values: Mapping[str, Any]) -> RunConfig:
     """The inverse of `to_dict`; also reads what earlier versions wrote.
 
     Raises:
-        UsageError: a setting is unknown, or has a value that is not of its kind.
+        UsageError: a setting is unknown, or gone, or has a value that is not of its kind.
 
     """
-    built: RunConfig = _build(RunConfig, _in_present_sections(values))
+    present = _in_present_sections(values)
+    for name, (_, instead) in REMOVED.items():
+        section, key = name.split(".")
+        held = present.get(section)
+        require(
+            not (isinstance(held, Mapping) and key in held),
+            f"{name} is a setting of earlier versions, and in this one {instead}: use the version that "
+            "wrote it.",
+        )
+    built: RunConfig = _build(RunConfig, present)
     return built
 
 
@@ -239,6 +248,11 @@ def _in_present_sections(values: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(held, Mapping) and key in held:
             now = new.split(".")[1]
             present[section] = {now if name == key else name: held[name] for name in held}
+    for old, (value, _) in REMOVED.items():
+        section, key = old.split(".")
+        held = present.get(section)
+        if isinstance(held, Mapping) and held.get(key) == value:
+            present[section] = {name: held[name] for name in held if name != key}
     moved: dict[str, Any] = {}
     for section, names in _MOVED_TO_MACHINE.items():
         place = present

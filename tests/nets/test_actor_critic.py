@@ -48,20 +48,6 @@ def test_the_encoder_is_shared_and_its_output_concatenated() -> None:
     assert float(encoded.detach().abs().max()) < 0.5
 
 
-def test_the_policy_may_see_less_of_the_latent_than_the_value_does() -> None:
-    for encoder in ((), (11, 4)):
-        full, less = (
-            build(latent_encoder=encoder, policy_latent_scale=scale) for scale in (1.0, 0.25)
-        )
-        encode = less.latent_encoder or torch.nn.Identity()
-        observation, latent = torch.randn(7, 5), torch.randn(7, LATENT)
-        joined = torch.cat([observation, 0.25 * encode(latent)], -1)
-        expected = less.policy_head(less.policy_body(joined))
-        torch.testing.assert_close(less.policy(observation, latent)[:, :2], expected)
-        torch.testing.assert_close(less(observation, latent)[0][:, :2], expected)
-        torch.testing.assert_close(less.value(observation, latent), full.value(observation, latent))
-
-
 def test_a_value_backbone_sees_the_observation_alone() -> None:
     network = build(latent_encoder=(11, 4), value_backbone=2)
     assert shapes(network.value_body) == [(8, 5), (9, 8)]

@@ -235,11 +235,6 @@ def test_the_papers_rle_has_nothing_of_the_whitened_one(task: str, preset: str) 
     assert config.learner.enlarge_reward is True
 
 
-def test_every_preset_shows_the_policy_all_of_z() -> None:
-    for preset in ("paper", "released", "desktop"):
-        assert control("Ant", "rle", preset).network.policy_latent_scale == 1
-
-
 def test_elsewhere_the_default_is_called_the_papers() -> None:
     for task in ("fourroom", "atari/Pong", "gym/CartPole-v1"):
         assert preset_config(task, "rle") == preset_config(task, "rle", "paper")

@@ -68,9 +68,8 @@ class ActorCritic(nn.Module, ABC):
 class VectorActorCritic(ActorCritic):
     """Separate policy and value MLPs; the strategy's latent input is concatenated.
 
-    The policy sees it beside the observation, scaled as asked. So does the value network, unscaled,
-    unless it has a backbone: then the backbone sees the observation alone, and the latent joins what
-    comes out of it.
+    The policy sees it beside the observation. So does the value network, unless it has a backbone: then
+    the backbone sees the observation alone, and the latent joins what comes out of it.
     """
 
     def __init__(
@@ -110,7 +109,6 @@ class VectorActorCritic(ActorCritic):
             if encoded
             else None
         )
-        self._policy_latent_scale = config.policy_latent_scale
         joins = "value_tail" if split else "value_body"
         self.beside_latent = {
             **_first_weights(
@@ -140,8 +138,6 @@ class VectorActorCritic(ActorCritic):
         return self.latent_encoder(latent)
 
     def _policy(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
-        if encoded is not None and self._policy_latent_scale != 1:
-            encoded = self._policy_latent_scale * encoded
         return self._with_std(self.policy_head(self.policy_body(_join(observation, encoded))))
 
     def _value(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
