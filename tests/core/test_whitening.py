@@ -139,7 +139,7 @@ def test_the_rarity_weighs_as_much_as_it_varies() -> None:
     ends = torch.tensor([[1.0], [-1.0]])
     for x in (1.5, 2.0, 10.0):
         v = ((x - 1) / 2) ** 2 / ((1 + x * x) / 2)
-        expected = 0.5 * min(1.0, v / 0.25) ** 2
+        expected = 0.5 * min(1.0, v / 0.25)
         weight = weighed(ends, torch.cat([ends, x * ends])).rarity_weight
         assert float(weight) == pytest.approx(expected, rel=1e-5)
         # The ridge is the same for both, and drops out of the share.

@@ -54,7 +54,7 @@ class WhitenedReward:
     ) -> None:
         """`width` is φ's number of features, m; `rarity` is κ; `generator` draws the mixture.
 
-        With `weigh_rarity`, κ is times min(1, v / TELLING)², where v is the share of the variance in the
+        With `weigh_rarity`, κ is times min(1, v / TELLING), where v is the share of the variance in the
         mean square of the rarity, over what was observed between the last two commits.
         """
         self._rarity, self._weigh = rarity, weigh_rarity and rarity > 0
@@ -164,5 +164,5 @@ def _telling(rarity: RunningMeanStd) -> Tensor:
     """How much of its weight a rarity of these moments deserves, float32; all, if none was seen."""
     variance = rarity.std.square()
     share = variance / (variance + rarity.mean.square() + EPSILON)
-    weight = (share / TELLING).clamp(max=1).square()
+    weight = (share / TELLING).clamp(max=1)
     return torch.where(rarity.count > 0, weight, 1.0).float()
