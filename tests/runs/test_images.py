@@ -9,6 +9,7 @@ import torch
 
 from rle.config import RunConfig
 from rle.explore.rnd import RandomNetworkDistillation
+from rle.learn.frames import StackedFrames
 from rle.presets import preset_config
 from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
@@ -65,8 +66,10 @@ def test_observations_are_kept_once_and_as_bytes() -> None:
     assert rollout.observation.dtype == torch.uint8
     assert rollout.observation.shape == (9, 4, 4, 84, 84)
     batch, _, _ = trainer.learner.prepare(rollout, trainer.strategy)
-    # The batch is a view of the rollout.
-    assert batch.observation.data_ptr() == rollout.observation.data_ptr()
+    # The batch looks them up in the rollout, in which no frame is kept twice.
+    assert batch.observation is rollout.flat_observation()
+    assert isinstance(batch.observation, StackedFrames)
+    assert batch.observation._used < 2 * (4 + 8) * 4
 
 
 def test_values_known_from_acting_are_the_networks() -> None:

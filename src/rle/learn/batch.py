@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from rle.learn.frames import StackedFrames
+
 
 class Batch(NamedTuple):
     """A rollout, flattened to B = T · N transitions, with everything the loss needs."""
 
-    observation: Tensor
+    observation: Tensor | StackedFrames
+    """`[B, ...]`, with or without some more behind them."""
     latent: Tensor | None
     """What the networks see of it."""
     action: Tensor

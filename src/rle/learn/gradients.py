@@ -198,7 +198,9 @@ class Gradients:
 
     def _loss(self, batch: Batch, weights: LossWeights) -> tuple[Tensor, Tensor]:
         """The agent's loss on some transitions, and its statistics."""
-        output, values = self._network(batch.observation, batch.latent)
+        observation = batch.observation
+        assert isinstance(observation, Tensor)  # What was selected is.
+        output, values = self._network(observation, batch.latent)
         loss, terms = ppo_loss(
             self._distribution.log_probability(output, batch.action),
             self._distribution.entropy(output),

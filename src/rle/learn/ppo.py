@@ -166,8 +166,13 @@ class PPO(Learner):
         )
 
         latent = strategy.network_input(rollout.latent)
+        known = rollout.values
         values, log_probability = self._evaluation(
-            rollout.observation, latent, rollout.values, rollout.policy_output, rollout.action
+            None if known is not None else rollout.observation,
+            latent,
+            known,
+            rollout.policy_output,
+            rollout.action,
         )
         next_values = self._next_values(values, rollout, strategy)
         values = values[:-1]
@@ -181,7 +186,7 @@ class PPO(Learner):
             None if real_everywhere is None else real_everywhere.flatten(),
         )
         batch = Batch(
-            rollout.observation[:-1].flatten(0, 1),
+            rollout.flat_observation(),
             None if latent is None else latent[:-1].flatten(0, 1),
             rollout.action.flatten(0, 1),
             log_probability.flatten(),
@@ -194,7 +199,7 @@ class PPO(Learner):
 
     def _evaluate(
         self,
-        observation: Tensor,
+        observation: Tensor | None,
         latent: Tensor | None,
         values: Tensor | None,
         policy_output: Tensor,
@@ -202,6 +207,7 @@ class PPO(Learner):
     ) -> tuple[Tensor, Tensor]:
         """Values `[T + 1, N, K]` of all states, unless known, and log π `[T, N]` of all actions."""
         if values is None:
+            assert observation is not None
             values = self.network.value(observation, latent)
         return values, self._distribution.log_probability(policy_output, action)
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from rle.explore.transitions import Transitions
+from rle.learn.frames import StackedFrames
 from rle.nets.distributions import ActionDistribution
 from rle.tasks.base import TaskSpec
 from rle.world import World
@@ -76,12 +77,25 @@ class Rollout:
         latent_size: int,
         bonus_streams: int,
         device: torch.device,
+        in_pieces: bool = False,
     ) -> None:
+        """Room for `steps` steps.
+
+        With `in_pieces` the update asks for few observations at a time: stacked frames may then be put
+        together when they are asked for.
+        """
+
         def buffer(rows: int, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(rows, spec.num_envs, *shape, dtype=dtype, device=device)
 
         self.steps = steps
-        self.observation = buffer(steps + 1, *spec.observation_shape, dtype=spec.observation_dtype)
+        shape, dtype = spec.observation_shape, spec.observation_dtype
+        self._frames: StackedFrames | None = None
+        # To tell which frames are new, a device's host would wait for it at every step.
+        if in_pieces and spec.stacked_frames > 1 and device.type == "cpu":
+            frames = spec.stacked_frames
+            self._frames = StackedFrames(steps + 1, spec.num_envs, shape, frames, dtype)
+        self._observation = buffer(steps + 1 if self._frames is None else 0, *shape, dtype=dtype)
         self.latent = buffer(steps + 1, latent_size)
         self.action = buffer(steps, *distribution.action_shape, dtype=distribution.action_dtype)
         self.policy_output = buffer(steps, distribution.output_size)
@@ -106,6 +120,8 @@ class Rollout:
 
     def begin(self) -> None:
         """Forget the previous rollout."""
+        if self._frames is not None:
+            self._frames.begin()
         self._finals.clear()
         self._later.clear()
         self._values.clear()
@@ -114,7 +130,11 @@ class Rollout:
     def write(self, first: int, rows: Rows) -> None:
         """Store consecutive steps, the first of them at row `first`."""
         place = slice(first, first + len(rows.reward))
-        self.observation[place] = rows.observation
+        if self._frames is None:
+            self._observation[place] = rows.observation
+        else:
+            for row, observation in enumerate(rows.observation, start=first):
+                self._frames.write(row, observation)
         if rows.latent is not None:
             self.latent[place] = rows.latent
         self.action[place] = rows.action
@@ -156,11 +176,31 @@ class Rollout:
         self, observation: Tensor, latent: Tensor | None, values: Tensor | None = None
     ) -> None:
         """Store the state after the last step, from which values are bootstrapped."""
-        self.observation[-1] = observation
+        if self._frames is None:
+            self._observation[-1] = observation
+        else:
+            self._frames.write(self.steps, observation)
         if values is not None:
             self._values.append(values[None])
         if latent is not None:
             self.latent[-1] = latent
+
+    @property
+    def observation(self) -> Tensor:
+        """`[T + 1, N, ...]`; if frames are kept once, a copy, and a large one."""
+        if self._frames is None:
+            return self._observation
+        every = torch.arange(self.reward.numel() + self.reward.shape[1])
+        return self._frames[every].unflatten(0, (self.steps + 1, -1))
+
+    @property
+    def floating_observations(self) -> bool:
+        """Whether observations are numbers that may be infinite, rather than bytes."""
+        return self._observation.is_floating_point()
+
+    def flat_observation(self) -> Tensor | StackedFrames:
+        """What the flat numbers t · N + n of observations are looked up in, those after the last too."""
+        return self._observation.flatten(0, 1) if self._frames is None else self._frames
 
     @property
     def real(self) -> Tensor | None:
@@ -201,7 +241,7 @@ class Rollout:
     def next_observation_at(self, index: Tensor) -> Tensor:
         """The true next observations `[b, ...]` of flat transitions t · N + n."""
         num_envs = self.reward.shape[1]
-        result = self.observation.flatten(0, 1)[index + num_envs]
+        result = self.flat_observation()[index + num_envs]
         finals = self.finals()
         if finals is not None:
             place = torch.full((self.steps * num_envs,), -1, device=index.device)
@@ -225,7 +265,7 @@ class Rollout:
                 latent,
             )
         return Transitions(
-            lambda: self.observation[:-1].flatten(0, 1)[index],
+            lambda: self.flat_observation()[index],
             lambda: self.action.flatten(0, 1)[index],
             lambda: self.next_observation_at(index),
             None if latent is None else lambda: latent[index],

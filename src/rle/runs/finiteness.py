@@ -77,7 +77,9 @@ def check_iteration(
     """
     losses = {name: value for name, value in metrics.items() if name.startswith(LOSSES)}
     finals = rollout.finals()
-    sums = [rollout.observation, rollout.policy_output, rollout.reward, rollout.score]
+    sums = [rollout.policy_output, rollout.reward, rollout.score]
+    if rollout.floating_observations:
+        sums.append(rollout.observation)
     sums += [rollout.bonus, learner.parameters] + ([] if finals is None else [finals.observation])
     if _finite_sums(sums) and all(map(math.isfinite, losses.values())):
         return
@@ -149,7 +151,7 @@ def _first_cause(rollout: Rollout) -> tuple[int, str, int] | None:
         _Part("score", rollout.score, 1, real),
         _Part("bonus", rollout.bonus, 1, real),
     ]
-    if rollout.observation.is_floating_point():
+    if rollout.floating_observations:
         parts.append(_Part("observation", rollout.observation, 0))
         parts.append(_Part("observation", rollout.next_observation(), 1, real))
     found = [(part, part.first_not_finite()) for part in parts]

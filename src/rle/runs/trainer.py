@@ -33,7 +33,7 @@ from rle.tasks.normalise import NormalisedTask
 from rle.tasks.registry import make_task
 from rle.world import ALONE, World
 
-WARM_UP_NUMBERS = 2**25
+WARM_UP_NUMBERS = 2**23
 """How many numbers a strategy is shown at a time while it warms up."""
 BLOCK = 8
 """Steps that are compiled as one, and stored at once."""
@@ -97,6 +97,7 @@ class Trainer:
             self.strategy.latent_size,
             len(self.strategy.streams),
             self.device,
+            in_pieces=config.machine.micro_batch is not None,
         )
         # Images are written one row at a time: stacking some first would copy them once more.
         self._block = 1 if spec.is_image else BLOCK
