@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import resource
 import sys
 import time
@@ -57,6 +58,13 @@ def timed_round(iterate: Callable[[], int], seconds: float) -> Round:
     spent = time.perf_counter() - started
     on_cores = time.process_time() - started_on_cores
     return Round(made, spent, peak_memory=peak_memory(), core_seconds=on_cores)
+
+
+def built(path: str, config: RunConfig, warm_up: int) -> Contender:
+    """The contender that `module:name` builds; nothing else of a peer is imported in its process."""
+    module, _, name = path.partition(":")
+    contender: Contender = getattr(importlib.import_module(module), name)(config, warm_up)
+    return contender
 
 
 def serve(pipe: Connection, make: MakeContender, config: RunConfig, warm_up: int) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from rle.config import RunConfig
 from rle.runs.peers.played import plays_envpool, plays_gymnasium_or_envpool, plays_papers_fourroom
-from rle.runs.rounds import Contender
+from rle.runs.rounds import MakeContender, built
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,10 @@ class Peer:
         """Whether what it needs is."""
         return importlib.util.find_spec(self.package) is not None
 
-    def contender(self, config: RunConfig, warm_up: int) -> Contender:
-        """Build it and let it warm up for so many iterations."""
-        module, _, name = self.path.partition(":")
-        built: Contender = getattr(importlib.import_module(module), name)(config, warm_up)
-        return built
+    @property
+    def contender(self) -> MakeContender:
+        """What builds it, fit to be sent to another process."""
+        return partial(built, self.path)
 
 
 _HERE = "rle.runs.peers"
