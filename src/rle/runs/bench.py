@@ -28,8 +28,6 @@ from rle.tasks.registry import make_task
 
 OURS = "rle"
 """The contender that all others are compared with."""
-LIMIT_SECONDS = 0.5
-"""How long each limit is measured."""
 
 Contenders = Mapping[str, tuple[MakeContender, RunConfig]]
 
@@ -95,7 +93,7 @@ def _measure(
         for _ in range(rounds):
             for label, pipe in pipes.items():
                 found[label].append(_asked(pipe, "run", seconds))
-        limits: Limits = _asked(pipes[OURS], "limits", LIMIT_SECONDS)
+        limits: Limits = _asked(pipes[OURS], "limits", seconds)
     return [Rates(label, measured) for label, measured in found.items()], limits
 
 

@@ -24,6 +24,8 @@ from rle.tasks.normalise import NormalisedTask
 
 SIDE = 256
 """Of the square matrices that are multiplied: three of them are 768 kB, which fits a core's cache."""
+PRODUCT_SECONDS = 0.5
+"""How long products are timed at the most: the fastest of thousands counts."""
 ACTIONS = 64
 """Steps of random actions that are drawn before the engine is timed."""
 SAMPLES = 2
@@ -43,9 +45,11 @@ class Limits(NamedTuple):
 
 
 def limits_of(trainer: Trainer, seconds: float) -> Limits:
-    """Measure for about `seconds` each; the trainer's environments are out of step afterwards."""
+    """Measure, the engine for about `seconds`; the trainer's environments are out of step afterwards."""
     half = trainer.config.machine.precision == "bfloat16" and bfloat16_is_native(trainer.device)
-    rate = product_rate(torch.bfloat16 if half else torch.float32, trainer.device, seconds)
+    rate = product_rate(
+        torch.bfloat16 if half else torch.float32, trainer.device, min(seconds, PRODUCT_SECONDS)
+    )
     counted = multiply_adds_per_step(trainer)
     task = trainer.task
     if task.traceable:
