@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 EXTRAS = (
     *("stable_baselines3", "tensorboard", "ray", "envpool", "mujoco", "wandb", "trackio", "rsl_rl"),
+    "jax",
 )
 
 

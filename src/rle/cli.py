@@ -358,14 +358,15 @@ def _bench(arguments: Sequence[str]) -> None:
     """Speed on this machine: rle bench [TASK] [--preset P] [--seconds S] [any setting]"""
     parser = _parser(
         "bench",
-        "Measure training speed, with a peer beside it if installed; settings as in `rle train`.",
+        "Measure training speed, with the peers that are installed beside it (extra: bench); settings "
+        "as in `rle train`.",
     )
     parser.add_argument("task", nargs="?", default="fourroom", help="a task, see `rle list tasks`")
     parser.add_argument("--preset", default=None, metavar="PRESET", help="as in `rle train`")
     parser.add_argument(
         "--seconds",
         type=float,
-        default=2.0,
+        default=4.0,
         help="of each round at least; longer ones scatter less",
     )
     known, rest = parser.parse_known_args(task_first(parser, arguments, is_task_name))

@@ -15,8 +15,8 @@ from rle.cli import main
 from rle.errors import UsageError
 from rle.modules import installed
 from rle.presets import default_preset, preset_config
-from rle.runs.bench import _peer_plays
 from rle.runs.directory import RunDirectory
+from rle.runs.peers.played import plays_gymnasium_or_envpool
 from rle.tasks import check_task_name, make_task, task_names
 from tests.builders import interrupt_after
 from tests.test_quick_start import rle_command
@@ -93,7 +93,7 @@ def test_the_peer_plays_what_it_can(suite: str) -> None:
         (f"{suite}/long", False),
         ("gym/tests.outsider.makers:counting", False),
     ):
-        assert _peer_plays(preset_config(task, "none")) is plays, task
+        assert plays_gymnasium_or_envpool(preset_config(task, "none")) is plays, task
 
 
 def test_it_takes_the_settings_it_says(

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from rle.presets import preset_config
-from rle.runs.bench import Rates, _spec_of, _table
-from rle.runs.contenders import OurContender, Round
-from rle.runs.peer import PeerContender
+from rle.runs.bench import _spec_of
+from rle.runs.bench_table import Rates, table
+from rle.runs.contenders import OurContender
+from rle.runs.limits import Limits
 from rle.runs.rates import RecordedRate, record_rate, recorded_rate
+from rle.runs.rounds import Round, timed_round
 from rle.studies import study_names
 from tests.builders import small_config
 from tests.runs.test_images import atari_config
@@ -21,15 +23,49 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def test_table_has_medians_of_ratios_within_rounds() -> None:
+def test_table_has_medians_and_ranges_of_ratios_within_rounds() -> None:
     """Ratios 2, 3 and 1 within rounds: median 2, although the medians' ratio is 30 / 10 = 3."""
-    ours = [Round(steps, 1.0, {"learning": 0.75, "rest": 0.25}, 1e9) for steps in (20, 30, 60)]
-    theirs = [Round(steps, 1.0, peak_memory=4e9) for steps in (10, 10, 60)]
-    table = _table("task", [Rates("rle", ours), Rates("peer", theirs)], 2, peer_missing=False)
-    rle, peer = table.splitlines()[2:4]
-    assert rle.split() == ["rle", "30", "20", "60", "1.00x", "1.00", "GB"]
-    assert peer.split() == ["peer", "10", "10", "60", "2.00x", "4.00", "GB"]
-    assert "learning 75%, rest 25%" in table
+    shares = {"learning": 0.75, "rest": 0.25}
+    ours = [Round(steps, 1.0, shares, 1e9, core_seconds=1.0) for steps in (20, 30, 60)]
+    theirs = [Round(steps, 1.0, {}, 4e9, core_seconds=1.5) for steps in (10, 10, 60)]
+    shown = table("task", [Rates("rle", ours), Rates("peer", theirs)], 2).splitlines()
+    head = [*("steps/s", "lowest", "highest", "rle", "is", "from", "to", "cores", "memory")]
+    assert shown[1].split() == head
+    assert shown[2].split() == [
+        *("rle", "30", "20", "60", "1.00x", "1.00", "1.00", "1.0", "1.00", "GB"),
+    ]
+    assert shown[3].split() == [
+        *("peer", "10", "10", "60", "2.00x", "1.00", "3.00", "1.5", "4.00", "GB"),
+    ]
+    assert shown[4:] == ["rle spends its time on: learning 75%, rest 25%"]
+
+
+def test_what_is_missing_is_named_with_what_installs_it() -> None:
+    shown = table("task", [Rates("rle", [Round(1, 1.0)])], 1, missing=["One", "Two"])
+    expected = "not installed: One, Two; pip install 'random-latent-exploration[bench]'"
+    assert shown.splitlines()[-1] == expected
+
+
+def test_limits_are_shares_of_the_median_round() -> None:
+    """100 steps in 2 s: products of 4 ms a step would take 0.4 s of them, which is 20 %."""
+    shares = {"learning": 1.2, "environment": 0.7, "rest": 0.1}
+    ours = [Rates("rle", [Round(100, 2.0, shares)])]
+    limits = Limits({"learning": 0.004, "acting": 0.001}, {"environment": 0.006}, 25e9)
+    *_, time, products, engine = table("task", ours, 1, limits=limits).splitlines()
+    assert time == "rle spends its time on: learning 60%, environment 35%, rest 5%"
+    assert products == (
+        "matrix products alone, at 25 G multiply-adds/s, would take: learning 20%, acting 5%"
+    )
+    assert engine == "the engine alone, under random actions, would take: environment 30%"
+    no_engine = table("task", ours, 1, limits=limits._replace(engine={}))
+    assert "engine" not in no_engine
+
+
+def test_a_round_lasts_as_long_as_asked_and_makes_an_iteration_at_least() -> None:
+    assert timed_round(lambda: 7, 0.0).steps == 7
+    measured = timed_round(lambda: 7, 0.01)
+    assert measured.seconds >= 0.01
+    assert measured.steps % 7 == 0
 
 
 @pytest.mark.parametrize(
@@ -57,13 +93,6 @@ def test_our_contender_says_where_its_time_goes(task: str) -> None:
     assert set(measured.shares) == parts
     assert sum(measured.shares.values()) == pytest.approx(measured.seconds)
     assert min(measured.shares.values()) >= 0
-
-
-@pytest.mark.parametrize("task", ["fourroom", "atari"])
-def test_peer_trains_the_same_batches(task: str) -> None:
-    config = small_config("none") if task == "fourroom" else atari_config("Pong", "none")
-    measured = PeerContender(config, warm_up=1).run(0.01)
-    assert measured.steps == config.batch_size
 
 
 def test_shares_are_those_of_the_median_round() -> None:

@@ -13,7 +13,7 @@ from rle.config import RunConfig
 from rle.presets import preset_config
 from rle.runs.contenders import OurContender
 from rle.runs.evaluate import evaluate
-from rle.runs.peer import PeerContender
+from rle.runs.peers.stable_baselines import StableBaselinesContender
 from rle.runs.train import resume, train_config
 from rle.runs.trainer import Trainer
 from rle.settings import replace
@@ -91,7 +91,7 @@ def test_a_resumed_run_abandons_the_episodes_that_are_gone(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["Ant", "ShadowHand", "BallBalance"])
 def test_the_peer_plays_the_same_task_with_the_same_sizes(name: str) -> None:
     config = control_config("none", name)
-    contender = PeerContender(config, warm_up=1)
+    contender = StableBaselinesContender(config, warm_up=1)
     ours = Trainer(config)
     agent = contender._agent
     assert agent.observation_space.shape == ours.task.spec.observation_shape
@@ -105,7 +105,9 @@ def test_the_peer_plays_the_same_task_with_the_same_sizes(name: str) -> None:
 
 
 def test_the_peer_counts_episodes_and_tells_time_limits_from_ends() -> None:
-    agent = PeerContender(control_config("none", "Cartpole", time_limit=5), warm_up=2)._agent
+    agent = StableBaselinesContender(
+        control_config("none", "Cartpole", time_limit=5), warm_up=2
+    )._agent
     # EnvPool's reset is a call of its own, which the peer takes for a sixth step.
     assert {episode["l"] for episode in agent.ep_info_buffer} == {5, 6}
     environment = agent.get_env()

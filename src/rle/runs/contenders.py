@@ -1,43 +1,16 @@
-"""What is timed, in a process of its own: here our trainer, in `peer` another library's."""
+"""Our trainer as a contender of `rle bench`; in `peers` there are those of others."""
 
 from __future__ import annotations
 
-import resource
-import sys
+import dataclasses
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import Any
 
 from rle.config import RunConfig
+from rle.runs.limits import Limits, limits_of
+from rle.runs.rounds import Round, timed_round
 from rle.runs.trainer import Trainer
 from rle.tasks.normalise import NormalisedTask
-
-
-@dataclass(frozen=True)
-class Round:
-    """One measurement."""
-
-    steps: int
-    seconds: float
-    shares: dict[str, float] = field(default_factory=dict)
-    """Seconds spent in each part, as far as it can be told."""
-    peak_memory: float = 0.0
-    """Peak resident memory of the process so far, in bytes."""
-    core_seconds: float = 0.0
-    """Time spent on the processor, by all threads together."""
-
-    @property
-    def rate(self) -> float:
-        """Agent steps per second."""
-        return self.steps / self.seconds
-
-
-def peak_memory() -> float:
-    """Peak resident memory of this process, in bytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 class Stopwatch:
@@ -83,26 +56,19 @@ class OurContender:
             self._watch.watch(trainer, "_choose", "acting")
             self._watch.watch(trainer.strategy, "after_step", "bonus")
 
+    def _iterate(self) -> int:
+        before = self._trainer.step
+        self._trainer.iterate()
+        return self._trainer.step - before
+
     def run(self, seconds: float) -> Round:
         """Train for at least that long, and for one iteration at least."""
         self._watch.seconds.clear()
-        started, first = time.perf_counter(), self._trainer.step
-        started_on_cores = time.process_time()
-        while self._trainer.step == first or time.perf_counter() - started < seconds:
-            self._trainer.iterate()
-        spent = time.perf_counter() - started
+        measured = timed_round(self._iterate, seconds)
         shares = dict(self._watch.seconds)
-        shares["rest"] = spent - sum(shares.values())
-        on_cores = time.process_time() - started_on_cores
-        return Round(self._trainer.step - first, spent, shares, peak_memory(), on_cores)
+        shares["rest"] = measured.seconds - sum(shares.values())
+        return dataclasses.replace(measured, shares=shares)
 
-
-def serve(pipe: Connection, make: Callable[..., Any], config: RunConfig, warm_up: int) -> None:
-    """The life of a contender's process: build, then one round for every number of seconds received."""
-    try:
-        contender = make(config, warm_up)
-        pipe.send(None)
-        while (seconds := pipe.recv()) is not None:
-            pipe.send(contender.run(seconds))
-    except Exception as error:
-        pipe.send(error)
+    def limits(self, seconds: float) -> Limits:
+        """What its parts would take at the least; it cannot go on training afterwards."""
+        return limits_of(self._trainer, seconds)

@@ -1,10 +1,9 @@
-"""Stable-Baselines3's PPO as the peer that `rle bench` runs beside ours (extra: sb3)."""
+"""Stable-Baselines3's PPO as a peer that `rle bench` runs beside ours (extra: bench)."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,14 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from rle.config import NetworkConfig, RunConfig
 from rle.machine import cores
-from rle.runs.contenders import Round, peak_memory
+from rle.runs.rounds import Round, timed_round
 from rle.tasks.envpool import EnvPoolTask
 from rle.tasks.registry import make_task, suite_of
 
 ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU}
 
 
-class PeerContender:
+class StableBaselinesContender:
     """The same batch sizes on the same environment, normalised alike; for vectors the same networks."""
 
     def __init__(self, config: RunConfig, warm_up: int) -> None:
@@ -45,13 +44,13 @@ class PeerContender:
         )
         self._agent.learn(warm_up * self._batch)
 
+    def _iterate(self) -> int:
+        self._agent.learn(self._batch, reset_num_timesteps=False)
+        return self._batch
+
     def run(self, seconds: float) -> Round:
         """Train for at least that long."""
-        made, started = 0, time.perf_counter()
-        while time.perf_counter() - started < seconds:
-            self._agent.learn(self._batch, reset_num_timesteps=False)
-            made += self._batch
-        return Round(made, time.perf_counter() - started, peak_memory=peak_memory())
+        return timed_round(self._iterate, seconds)
 
 
 def _networks(network: NetworkConfig) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Other programs that train the same agents, for `rle bench` to run beside ours."""
