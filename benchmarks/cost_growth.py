@@ -2,8 +2,8 @@
 
     python benchmarks/cost_growth.py [--seconds 4] [--rounds 3]
 
-All cases take turns, each in a process of its own with one thread; what is printed is the processor's time
-per agent step, and its ratio to the first case's within a round: the median, the lowest and the highest.
+All cases take turns, each in a process of its own with one thread. What is printed is the processor's
+time per step and its ratio to the first case's within a round: the median, the lowest, the highest.
 """
 
 import argparse
