@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from rle.config import Activation, NetworkConfig
 from rle.core.features import initialise
 from rle.nets.distributions import distribution_for
-from rle.nets.layers import MLP, LinearFactory
+from rle.nets.layers import MLP, LinearFactory, apply_heads, side_by_side
 from rle.renamed import read_renamed_parameters
 from rle.tasks.base import ActionSpace, Continuous, TaskSpec
 
@@ -92,7 +92,7 @@ class VectorActorCritic(ActorCritic):
         self.policy_head = initialise(linear(self.policy_body.width, outputs), 0.01, generator)
         split = config.value_backbone
         before, after = config.value_hidden[:split], config.value_hidden[split:]
-        self.value_body = MLP(
+        self.value_body = value_body = MLP(
             observation_size if split else inputs, before or after, config.activation, generator
         )
         self.value_tail = (
@@ -111,6 +111,10 @@ class VectorActorCritic(ActorCritic):
             else None
         )
         self._policy_latent_scale = config.policy_latent_scale
+        see_the_same = config.policy_latent_scale == 1 or not latent_inputs
+        alike = not split and config.policy_hidden == config.value_hidden and see_the_same
+        self._alike = (self.policy_body, value_body) if alike else None
+        """Both bodies, if they are of one shape and see the same."""
         joins = "value_tail" if split else "value_body"
         self.beside_latent = {
             **_first_weights(
@@ -132,6 +136,9 @@ class VectorActorCritic(ActorCritic):
 
     def forward(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor]:
         encoded = self._encode(latent)
+        if self._alike and observation.ndim == 2 and torch.compiler.is_compiling():
+            of_policy, of_value = side_by_side(*self._alike, _join(observation, encoded))
+            return self._policy_of(of_policy), self._values_of(of_value)
         return self._policy(observation, encoded), self._value(observation, encoded)
 
     def _encode(self, latent: Tensor | None) -> Tensor | None:
@@ -142,15 +149,20 @@ class VectorActorCritic(ActorCritic):
     def _policy(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
         if encoded is not None and self._policy_latent_scale != 1:
             encoded = self._policy_latent_scale * encoded
-        return self._with_std(self.policy_head(self.policy_body(_join(observation, encoded))))
+        return self._policy_of(self.policy_body(_join(observation, encoded)))
+
+    def _policy_of(self, hidden: Tensor) -> Tensor:
+        return self._with_std(apply_heads(hidden, [self.policy_head]))
 
     def _value(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
         if self.value_tail is None:
             hidden = self.value_body(_join(observation, encoded))
         else:
             hidden = self.value_tail(_join(self.value_body(observation), encoded))
-        heads = [head(hidden) for head in self.value_heads]
-        return torch.cat(heads, -1) if len(heads) > 1 else heads[0]
+        return self._values_of(hidden)
+
+    def _values_of(self, hidden: Tensor) -> Tensor:
+        return apply_heads(hidden, list(self.value_heads))
 
 
 class LatentEncoder(MLP):

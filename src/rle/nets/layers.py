@@ -121,6 +121,20 @@ def _linear(x: Tensor, layer: nn.Linear) -> Tensor:
     return functional.linear(x, layer.weight, layer.bias)
 
 
+def apply_heads(x: Tensor, layers: Sequence[nn.Module]) -> Tensor:
+    """What all `layers` make of `x` `[..., inputs]`, beside each other: `[..., outputs of all]`.
+
+    Compiled, they are one product, (W xᵀ)ᵀ: with few outputs that takes half the time, and what follows
+    it, such as a softmax over the few, can go along the many.
+    """
+    plain = [layer for layer in layers if type(layer) is nn.Linear]
+    if torch.compiler.is_compiling() and x.ndim == 2 and len(plain) == len(layers):
+        weight = torch.cat([layer.weight for layer in plain])
+        return (weight @ x.T).T + torch.cat([layer.bias for layer in plain])
+    outputs = [layer(x) for layer in layers]
+    return torch.cat(outputs, -1) if len(outputs) > 1 else outputs[0]
+
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": tanh,
     "relu": functional.relu,
@@ -155,6 +169,42 @@ class MLP(nn.Module):
         for layer in self._linears:
             x = self._activate(_linear(x, layer))
         return x
+
+
+class _PairOfProducts(torch.autograd.Function):
+    """`[2, B, inputs]` times `[2, outputs, inputs]`: `[2, B, outputs]`.
+
+    The weights' gradients come out in the weights' own layout, unless there are few inputs: see
+    `_NarrowLinear`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return torch.bmm(x, weight.mT)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor]:
+        x, weight = ctx.saved_tensors
+        of_x = torch.bmm(gradient, weight) if ctx.needs_input_grad[0] else None
+        if x.shape[-1] < gradient.shape[-1]:
+            return of_x, torch.bmm(x.mT, gradient).mT
+        return of_x, torch.bmm(gradient.mT, x)
+
+
+def side_by_side(first: MLP, second: MLP, x: Tensor) -> tuple[Tensor, Tensor]:
+    """What two MLPs of one shape make of `x` `[B, inputs]`, each `[B, width]`, for compiled code.
+
+    Half as many kernels, and biases are added where the activation is computed instead of being copied
+    to where a product then adds to them.
+    """
+    both = x.expand(2, *x.shape)
+    for layers in zip(first._linears, second._linears, strict=True):
+        weight = torch.stack([layer.weight for layer in layers])
+        bias = torch.stack([layer.bias for layer in layers])
+        both = first._activate(_PairOfProducts.apply(both, weight) + bias[:, None])
+    of_first, of_second = both.unbind(0)
+    return of_first, of_second
 
 
 class Head(MLP):
