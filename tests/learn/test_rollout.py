@@ -1,5 +1,6 @@
 """The rollout's storage: where every number goes, and what is said of steps that only reset."""
 
+import pytest
 import torch
 
 from rle.learn.rollout import Rollout, Rows
@@ -82,6 +83,29 @@ def test_everything_stands_where_it_was_written() -> None:
     assert rollout.values is None
     assert rollout.finals() is None
     assert torch.equal(rollout.next_observation(), whole.observation[1:])
+
+
+def test_blocks_that_waited_stand_where_the_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether they were stored one by one, some at a time, or all at the end."""
+    some = flags((1, 0), (1, 1))
+    parts = [
+        numbered(0, 2, terminated=flags((0, 1), (0, 0))),
+        numbered(2, 2, real=some),
+        numbered(4, 1, truncated=flags((1, 0))),
+        numbered(5, 2),
+    ]
+    for most in (0, 20, 1000):
+        monkeypatch.setattr("rle.learn.rollout.MOST_WAITING", most)
+        rollout = filled(*parts)
+        whole = numbered(0, 8)
+        assert torch.equal(rollout.observation, whole.observation)
+        assert torch.equal(rollout.latent, whole.latent)
+        for name in ("action", "policy_output", "reward"):
+            assert torch.equal(getattr(rollout, name), getattr(whole, name)[:7]), name
+        assert rollout.real.tolist() == [[True] * 2, [True] * 2, *some.tolist(), *[[True] * 2] * 3]
+        finals = rollout.finals()
+        assert (finals.row.tolist(), finals.env.tolist()) == ([0, 4], [1, 0])
+        assert torch.equal(finals.observation[1], numbered(4, 1).next_observation[0, 0])
 
 
 def test_scores_ends_and_cuts_of_a_steps_own() -> None:

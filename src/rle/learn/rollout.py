@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -15,6 +15,10 @@ from rle.world import World
 
 LOOKED_FOR_LATER = 2**25
 """How many numbers of observations may wait until it is known which of them ended an episode."""
+
+MOST_WAITING = 2**14
+"""How many numbers of observations may wait to be stored at once: a copy of few takes as long to ask for
+as to make."""
 
 
 class Rows(NamedTuple):
@@ -41,13 +45,24 @@ class Rows(NamedTuple):
         if len(rows) == 1:
             # A view: one row of images is not worth a copy.
             return cls(*(None if part is None else part[None] for part in rows[0]))  # type: ignore[arg-type]
+        return cls._together(rows, torch.stack)
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Rows]) -> Rows:
+        """Rows `[rows, N, ...]` of consecutive blocks, one after the other."""
+        return blocks[0] if len(blocks) == 1 else cls._together(blocks, torch.cat)
+
+    @classmethod
+    def _together(cls, rows: Sequence[Rows], join: Callable[..., Tensor]) -> Rows:
         if any(row.real is not None for row in rows):
             # A step in which all are real may stand beside one in which not all are.
-            every = torch.ones_like(rows[0].terminated)
-            rows = [row._replace(real=every) if row.real is None else row for row in rows]
+            rows = [
+                row._replace(real=torch.ones_like(row.terminated)) if row.real is None else row
+                for row in rows
+            ]
         columns = zip(*rows, strict=True)
-        stacked: Any = (None if column[0] is None else torch.stack(column) for column in columns)
-        return cls(*stacked)
+        joined: Any = (None if column[0] is None else join(column) for column in columns)
+        return cls(*joined)
 
 
 class FinalObservations(NamedTuple):
@@ -95,6 +110,10 @@ class Rollout:
         self.bonus_cut = buffer(steps, bonus_streams, dtype=torch.bool)
         self._real = buffer(steps, dtype=torch.bool)
         self._all_real = True
+        self._waiting: list[Rows] = []
+        """Small blocks that are not stored yet."""
+        self._first_waiting = 0
+        """The row of the first of them."""
         self._finals: list[FinalObservations] = []
         # How many episodes ended only the device knows, and the host would wait for it at every write.
         self._most_later = 0 if device.type == "cpu" else LOOKED_FOR_LATER
@@ -106,13 +125,23 @@ class Rollout:
 
     def begin(self) -> None:
         """Forget the previous rollout."""
+        self._waiting.clear()
         self._finals.clear()
         self._later.clear()
         self._values.clear()
         self._all_real = True
 
     def write(self, first: int, rows: Rows) -> None:
-        """Store consecutive steps, the first of them at row `first`."""
+        """Store consecutive steps, the first of them at row `first`, at the latest with the last row."""
+        if not self._waiting:
+            self._first_waiting = first
+        self._waiting.append(rows)
+        full = first + len(rows.reward) == self.steps
+        if full or sum(rows.observation.numel() for rows in self._waiting) > MOST_WAITING:
+            self._store(self._first_waiting, Rows.joined(self._waiting))
+            self._waiting.clear()
+
+    def _store(self, first: int, rows: Rows) -> None:
         place = slice(first, first + len(rows.reward))
         self.observation[place] = rows.observation
         if rows.latent is not None:
