@@ -56,4 +56,7 @@ def test_each_kind_of_device_is_compiled_for_in_its_own_way(
         {"cpp_wrapper": True},
         {"triton.cudagraphs": False},
     ]
-    assert all(how["fullgraph"] and how["dynamic"] is False for how in asked)
+    assert all(how["fullgraph"] for how in asked)
+    settings = compilation._dynamo_config()
+    assert settings.assume_static_by_default
+    assert not settings.automatic_dynamic_shapes

@@ -79,7 +79,11 @@ def compiled(function: Callable[..., Any], device: torch.device) -> Callable[...
     # Lets torch.autograd.grad be part of the graph: forward, backward and clipping become one.
     _dynamo_config().trace_autograd_ops = True
     _dynamo_config().recompile_limit = _dynamo_config().accumulated_recompile_limit = MOST_FORMS
-    made = torch.compile(function, fullgraph=True, dynamic=False, options=options_for(device))
+    # What `dynamic=False` means: a graph for each size. PyTorch would set it anew at every call, which
+    # takes longer than a small graph.
+    _dynamo_config().assume_static_by_default = True
+    _dynamo_config().automatic_dynamic_shapes = False
+    made = torch.compile(function, fullgraph=True, options=options_for(device))
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
