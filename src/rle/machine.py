@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 
 SHARE = "RLE_CORES"
 """The environment variable with the number of cores that this process should keep to."""
 WAITING = "OMP_WAIT_POLICY"
 """OpenMP's variable that says how its threads wait for each other."""
+
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""What `mallopt` calls them (malloc.h)."""
+KEPT_BYTES = 2**30
+"""Pieces of memory up to this size are kept for the next one that asks."""
 
 
 def cores() -> int:
@@ -33,3 +40,19 @@ def wait_asleep() -> None:
 def memory_bytes() -> int:
     """The memory of this machine, used or not."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def keep_memory() -> bool:
+    """Let this process keep the memory that its tensors no longer need; returns whether it will.
+
+    They come and go in every gradient step. By default, glibc gives large pieces back to the system at
+    once, which then has to find, clear and map every page of them anew: with thousands of environments a
+    third of the time. A process grows no larger than it was at its largest.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        # Not every C library has it.
+        return False
+    return all(bool(mallopt(name, KEPT_BYTES)) for name in (MMAP_THRESHOLD, TRIM_THRESHOLD))

@@ -17,6 +17,7 @@ from rle.explore.transitions import Transitions, joined
 from rle.learn.build import make_learner
 from rle.learn.compilation import compiled, should_compile
 from rle.learn.rollout import Rollout, Rows
+from rle.machine import keep_memory
 from rle.nets.precision import resolved
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.runs.diagnostics import latent_sensitivity
@@ -52,6 +53,7 @@ class Trainer:
         """
         machine = config.machine
         self.world = world
+        keep_memory()
         if machine.threads:
             torch.set_num_threads(machine.threads)
         self.device = device_of(machine.device, world)
