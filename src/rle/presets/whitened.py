@@ -30,9 +30,6 @@ WHITENED_RLE: Settings = {
     "rle.unit_norm": False,
     "rle.whitened_features": 128,
     "rle.rarity": 1.0,
-    "rle.weigh_rarity": True,
-    # Of an ant's 105 numbers, 78 are forces of contacts: zero, and now and then very large.
-    "rle.feature_clip": 1.5,
     "rle.feature_hidden": (128, 128),
     "rle.feature_activation": "relu",
     "rle.feature_update_rate": 0.0,

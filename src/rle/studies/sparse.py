@@ -35,7 +35,8 @@ INGREDIENTS = (
     PPO,
     RLE,
     rle_with("without-rarity", rarity=0.0),
-    rle_with("rarity-not-weighed", weigh_rarity=False),
+    # Not of the default: docs/whitening.md says why.
+    rle_with("rarity-weighed", weigh_rarity=True),
     # The paper's form of F.
     rle_with(
         "not-whitened",
