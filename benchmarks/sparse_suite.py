@@ -81,8 +81,11 @@ def text(interval: Interval, digits: int = 2) -> str:
     return f"{interval.point:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def show(runs: list[Run]) -> None:
-    """A table of tasks and methods in Markdown, the aggregates, and how RLE compares."""
+def show(runs: list[Run], least: int = 1) -> None:
+    """A table of tasks and methods in Markdown, the aggregates, and how RLE compares.
+
+    Aggregates are over the tasks of which every method has at least so many runs.
+    """
     tasks = list(dict.fromkeys(run["task"] for run in runs))
     methods = list(dict.fromkeys(run["method"] for run in runs))
     scores = {
@@ -97,8 +100,10 @@ def show(runs: list[Run]) -> None:
         cells = [scores[method][task] for method in methods]
         shown = [f"{text(mean_interval(c, SHARE))} ({len(c)})" if c else "" for c in cells]
         print(f"| {task.removeprefix('sparse/')} | {' | '.join(shown)} |")
-    everywhere = [task for task in tasks if all(scores[method][task] for method in methods)]
-    print(f"\nOver the {len(everywhere)} tasks that all methods have runs of:")
+    everywhere = [
+        task for task in tasks if all(len(scores[method][task]) >= least for method in methods)
+    ]
+    print(f"\nOver the {len(everywhere)} tasks that all methods have {least} runs of, or more:")
     by_method = {
         method: Scores.from_runs(method, {task: scores[method][task] for task in everywhere})
         for method in methods
@@ -116,11 +121,15 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("parts", type=Path, nargs="+", help="folders of studies, or saved files")
     parser.add_argument("--save", type=Path, metavar="FILE.csv")
     parser.add_argument("--methods", nargs="*", help="of these alone")
+    parser.add_argument("--least-seeds", type=int, default=1, help="of a task that is aggregated")
     known = parser.parse_args(arguments)
     runs = together([of_file(p) if p.is_file() else of_folder(p) for p in known.parts])
     if known.save is not None:
         save(runs, known.save)
-    show([run for run in runs if not known.methods or run["method"] in known.methods])
+    show(
+        [run for run in runs if not known.methods or run["method"] in known.methods],
+        known.least_seeds,
+    )
 
 
 if __name__ == "__main__":
