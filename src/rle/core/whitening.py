@@ -32,7 +32,7 @@ EPSILON = 1e-8
 """The same where nothing has varied yet."""
 TELLING = 0.25
 """The share of variance in the rarity's mean square from which on it weighs all that it is asked to. It
-is 0.05 for the measurements of an ant's body, 0.1 in rooms that are drawn anew, 0.3 to 0.9 where a maze
+is 0.05 for the measurements of an ant's body, 0.1 in rooms that are drawn anew, 0.1 to 0.9 where a maze
 is being discovered."""
 
 
