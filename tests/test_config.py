@@ -36,6 +36,17 @@ def test_json_round_trip(explore: str) -> None:
         ({"policy_hidden": (64, 0)}, "at least one unit"),
         ({"activation": "tahn"}, "did you mean 'tanh'"),
         ({"rle.condition": False, "rle.condition_on_bonus": True}, "needs rle.condition"),
+        (
+            {
+                "rle.whitened_features": 8,
+                "rle.standardise": True,
+                "rle.unit_norm": False,
+                "rle.rarity": 1.0,
+                "rle.episodic_rarity": True,
+                "rle.condition_on_bonus": True,
+            },
+            "set one of the two to False",
+        ),
         ({"rle.dimensoin": 3}, "did you mean 'rle.dimension'"),
         ({"learning_rte": 3}, "did you mean 'learning_rate'"),
         ({"lr": 3}, "did you mean 'learning_rate'"),

@@ -275,8 +275,10 @@ class RLEConfig:
     to d, so that what is seldom seen weighs more; 0: it has d, each standardised by itself."""
     rarity: float = 0.0
     """Whitened features only: F also pays so much times how far the state is from those seen."""
-    weigh_rarity: bool = False
-    """Let the rarity weigh less where it hardly varies and so says little of where to go."""
+    centre_rarity: bool = False
+    """Take off the rarity its mean over the last rollout, which says nothing of where to go."""
+    episodic_rarity: bool = False
+    """Let the rarity count less for what the episode has shown before, as far as the rollout tells."""
     feature_hidden: tuple[int, ...] | None = (64, 64, 64)
     """Vectors only: φ's hidden layers; None takes the value network's (its backbone's, if it has one),
     with their activation. On images φ has the value network's form."""
@@ -330,6 +332,11 @@ class RLEConfig:
         require(
             self.rarity == 0 or self.whitened_features > 0,
             "rle.rarity is measured by whitened features: set rle.whitened-features, say to 128.",
+        )
+        require(
+            not (self.rarity > 0 and self.episodic_rarity and self.condition_on_bonus),
+            "rle.episodic-rarity is known only when a rollout is complete, too late for "
+            "rle.condition-on-bonus: set one of the two to False.",
         )
         require_choice("rle.feature-update", self.feature_update, ("minibatch", "iteration"))
         require_choice("rle.feature-activation", self.feature_activation, ("tanh", "relu", "elu"))

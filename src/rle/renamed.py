@@ -17,7 +17,10 @@ RENAMED = {
     "noisy.initial_deviation": "noisy.initial_std",
 }
 """Settings by their dotted names. A setting stays in its section."""
-REMOVED = {"network.policy_latent_scale": (1.0, "the policy always sees all of z")}
+REMOVED = {
+    "network.policy_latent_scale": (1.0, "the policy always sees all of z"),
+    "rle.weigh_rarity": (False, "the rarity is not weighed, but may be centred"),
+}
 """Settings that are gone, each with the value that means what is always so now, and that in words."""
 RENAMED_STUDIES = {"atari-latent-law": "atari-latent-distribution"}
 RENAMED_GROUPS = {"rle.laws": "rle.distributions"}

@@ -15,7 +15,8 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
 
 def reward_for(features: Tensor, dimension: int = 2, rarity: float = 0.5) -> WhitenedReward:
     """One that has observed `features` `[B, m]`."""
-    reward = WhitenedReward(features.shape[-1], dimension, rarity, torch.Generator().manual_seed(1))
+    source = torch.Generator().manual_seed(1)
+    reward = WhitenedReward(features.shape[-1], dimension, rarity, source, centre_rarity=False)
     reward.observe(features)
     reward.commit()
     return reward
@@ -108,7 +109,7 @@ def test_goes_on_from_its_state() -> None:
     features = numbers(40, 3)
     reward = reward_for(features)
     reward.observe(numbers(10, 3, seed=5))
-    other = WhitenedReward(3, 2, 0.5, torch.Generator().manual_seed(99))
+    other = WhitenedReward(3, 2, 0.5, torch.Generator().manual_seed(99), centre_rarity=False)
     other.load_state_dict(reward.state_dict())
     z = numbers(40, 2, seed=3)
     assert torch.equal(other.reward(features, z), reward.reward(features, z))
@@ -117,65 +118,75 @@ def test_goes_on_from_its_state() -> None:
     assert torch.equal(other.reward(features, z), reward.reward(features, z))
 
 
-def weighed(features: Tensor, then: Tensor) -> WhitenedReward:
-    """One that weighs its rarity by what it saw of `then`, after `features`."""
-    reward = WhitenedReward(
-        features.shape[-1], 2, 0.5, torch.Generator().manual_seed(1), weigh_rarity=True
-    )
+def centred(features: Tensor, then: Tensor) -> WhitenedReward:
+    """One that saw `then` in its last rollout, after `features`."""
+    reward = WhitenedReward(features.shape[-1], 2, 0.5, torch.Generator().manual_seed(1))
     for seen in (features, then):
         reward.observe(seen)
         reward.commit()
     return reward
 
 
-def test_a_rarity_that_says_nothing_weighs_nothing() -> None:
-    """States that are all as rare: the corners of a square."""
+ENDS = torch.tensor([[1.0], [-1.0]])
+"""Features of variance 1: with the ridge, x is x / √1.001 from the mean."""
+
+
+def test_where_all_states_are_as_rare_rarity_pays_nothing() -> None:
     corners = torch.tensor([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
-    assert float(weighed(corners, corners).rarity_weight) == pytest.approx(0, abs=1e-12)
+    paid = centred(corners, corners).reward(corners, torch.zeros(4, 2))
+    torch.testing.assert_close(paid, torch.zeros(4), rtol=0, atol=1e-6)
 
 
-def test_the_rarity_weighs_as_much_as_it_varies() -> None:
-    """Half of the states at distance 1 and half at x: v = ((x - 1) / 2)² / ((1 + x²) / 2)."""
-    ends = torch.tensor([[1.0], [-1.0]])
-    for x in (1.5, 2.0, 10.0):
-        v = ((x - 1) / 2) ** 2 / ((1 + x * x) / 2)
-        expected = 0.5 * min(1.0, v / 0.25)
-        weight = weighed(ends, torch.cat([ends, x * ends])).rarity_weight
-        assert float(weight) == pytest.approx(expected, rel=1e-5)
-        # The ridge is the same for both, and drops out of the share.
+def test_rarity_pays_what_it_is_above_the_last_rollouts() -> None:
+    """Whitened by what was seen up to the last commit; the mean is of what it was when it was seen."""
+    reward = centred(ENDS, torch.cat([ENDS, 3 * ENDS]))
+    assert float(reward.usual_rarity) == pytest.approx(2 / 1.001**0.5, rel=1e-6)
+    # Of two at 1 and two at 1 and 3: the variance is (1 + 1 + 1 + 9) * 2 / 6 = 4 or so.
+    seen = torch.cat([ENDS, ENDS, 3 * ENDS])
+    distance = 3 / float(seen.var(correction=0) * 1.001) ** 0.5
+    paid = reward.reward(3 * ENDS, torch.zeros(2, 2))
+    expected = 0.5 * (distance - 2 / 1.001**0.5)
+    assert paid.tolist() == pytest.approx([expected] * 2, rel=1e-5)
 
 
-def test_the_weight_counts_what_is_real_and_begins_full() -> None:
-    ends = torch.tensor([[1.0], [-1.0]])
-    source = torch.Generator().manual_seed(1)
-    reward = WhitenedReward(1, 2, 0.5, source, weigh_rarity=True)
-    assert float(reward.rarity_weight) == 0.5
+def test_the_usual_rarity_counts_what_is_real_and_begins_at_one() -> None:
+    reward = WhitenedReward(1, 2, 0.5, torch.Generator().manual_seed(1))
+    assert float(reward.usual_rarity) == 1
     # Before anything was committed, distances mean nothing.
-    reward.observe(torch.cat([ends, 3 * ends]))
+    reward.observe(torch.cat([ENDS, 3 * ENDS]))
     reward.commit()
-    assert float(reward.rarity_weight) == 0.5
-    reward.observe(torch.cat([ends, 9 * ends]), torch.tensor([True, True, False, False]))
+    assert float(reward.usual_rarity) == 1
+    # Nothing seen, nothing learned.
     reward.commit()
-    assert float(reward.rarity_weight) == pytest.approx(0, abs=1e-12)
+    assert float(reward.usual_rarity) == 1
+    reward.observe(torch.cat([ENDS, 9 * ENDS]), torch.tensor([True, True, False, False]))
+    reward.commit()
+    assert float(reward.usual_rarity) == pytest.approx((5 * 1.001) ** -0.5, rel=1e-5)
 
 
-def test_the_weight_goes_on_from_its_state() -> None:
-    ends = torch.tensor([[1.0], [-1.0]])
-    reward = weighed(ends, torch.cat([ends, 2 * ends]))
-    reward.observe(3 * ends)
-    other = weighed(5 * ends, ends)
+def test_the_usual_rarity_goes_on_from_its_state() -> None:
+    reward = centred(ENDS, 2 * ENDS)
+    reward.observe(3 * ENDS)
+    other = centred(5 * ENDS, ENDS)
     other.load_state_dict(reward.state_dict())
-    assert torch.equal(other.rarity_weight, reward.rarity_weight)
+    assert torch.equal(other.usual_rarity, reward.usual_rarity)
+    before = float(reward.usual_rarity)
     for one in (reward, other):
-        one.observe(ends)
+        one.observe(ENDS)
         one.commit()
-    assert 0 < float(reward.rarity_weight) < 0.5
-    assert torch.equal(other.rarity_weight, reward.rarity_weight)
+    assert float(reward.usual_rarity) != before
+    assert torch.equal(other.usual_rarity, reward.usual_rarity)
 
 
-def test_states_of_before_weigh_the_rarity_in_full() -> None:
-    reward = weighed(torch.tensor([[1.0], [-1.0]]), torch.tensor([[1.0], [-1.0]]))
-    state = reward.state_dict()
-    del state["moments"]["rarity_weight"], state["pending"]
-    reward.load_state_dict(state)
-    assert float(reward.rarity_weight) == 0.5
+def test_uncentred_the_rarity_is_paid_in_full() -> None:
+    source = torch.Generator().manual_seed(1)
+    reward = WhitenedReward(1, 2, 0.5, source, centre_rarity=False)
+    state = centred(ENDS, ENDS).state_dict()
+    # As runs of before have it.
+    del state["moments"]["usual_rarity"], state["pending"]
+    for _ in range(2):
+        reward.observe(ENDS)
+        reward.commit()
+        paid = reward.reward(ENDS, torch.zeros(2, 2))
+        assert paid.tolist() == pytest.approx([0.5 / 1.001**0.5] * 2, rel=1e-5)
+        reward.load_state_dict(state)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from rle.config import RLEConfig
+from rle.core.novelty import novelty
 from rle.errors import UsageError
 from rle.explore.latents import latent_distribution
 from rle.runs.trainer import Trainer
@@ -249,7 +250,13 @@ def test_warm_up_leaves_no_trace_in_the_environment() -> None:
     torch.testing.assert_close(trainer._observation, torch.ones(8, 2))
 
 
-WHITENED = {"rle__whitened_features": 6, "rle__standardise": True, "rle__unit_norm": False}
+WHITENED = {
+    "rle__whitened_features": 6,
+    "rle__standardise": True,
+    "rle__unit_norm": False,
+    "rle__centre_rarity": False,
+    "rle__episodic_rarity": False,
+}
 
 
 class TestWhitenedFeatures:
@@ -271,6 +278,26 @@ class TestWhitenedFeatures:
         followed = strategy.metrics()["rle_following"]
         expected = directed.double().mean() / directed.double().std(correction=0)
         assert followed == pytest.approx(float(expected), rel=1e-5)
+
+    def test_the_rarity_pays_as_far_as_it_is_new_and_above_the_usual(self) -> None:
+        settings = {"rle__rarity": 0.5, "rle__centre_rarity": True, "rle__episodic_rarity": True}
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", **{**WHITENED, **settings}))
+        trainer.start()
+        trainer.iterate()
+        strategy, reward = trainer.strategy, trainer.strategy.random_reward
+        trainer.collect()
+        transitions = trainer.rollout.transitions()
+        features = strategy.features(transitions.next_observation)
+        directed, rarity = reward.parts(features, transitions.latent)
+        new = novelty((features - reward.mean) @ reward.whitening, transitions.order)
+        assert 0 <= new.min() < 0.5 < new.max() <= 1
+        usual = reward.usual_rarity.clone()
+        assert usual not in (0, 1)
+        bonus = strategy.bonus(transitions)
+        torch.testing.assert_close(bonus[:, 0], directed + 0.5 * (rarity * new - usual))
+        strategy.observe(transitions)
+        strategy.after_rollout()
+        torch.testing.assert_close(reward.usual_rarity, (rarity * new).mean())
 
     def test_the_policy_may_see_what_it_was_paid(self) -> None:
         settings = {**WHITENED, "rle__rarity": 0.5, "rle__condition_on_bonus": True}

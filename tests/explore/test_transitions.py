@@ -61,6 +61,27 @@ def test_pieces_are_the_whole() -> None:
     assert together.latent is None
 
 
+def test_the_order_tells_steps_environments_and_episodes_apart() -> None:
+    """Of 5-step episodes in a rollout of 8, the sixth step is the next one's first."""
+    trainer = Trainer(small_config("rle", task="fourroom", time_limit=5))
+    trainer.start()
+    trainer.collect()
+    steps, envs = trainer.rollout.reward.shape
+    order = trainer.rollout.transitions().order
+    assert order is not None
+    assert order.shape == (steps, envs)
+    assert order.row.tolist() == [row for row in range(steps) for _ in range(envs)]
+    assert order.env.tolist() == list(range(envs)) * steps
+    assert order.episode.tolist() == [row // 5 for row in range(steps) for _ in range(envs)]
+    index = torch.tensor([envs * 6 + 1, 2])
+    some = trainer.rollout.transitions(index)
+    assert some.order.row.tolist() == [6, 0]
+    assert some.order.env.tolist() == [1, 2]
+    piece = next(iter(some.columns(0, 1).split(1))).order
+    assert [part.tolist() for part in piece[:3]] == [[6], [1], [1]]
+    assert counted()[0].order is None
+
+
 def test_a_rollouts_transitions_are_what_happened() -> None:
     """All of them, and some of them, against what the task was asked and answered."""
     trainer = Trainer(small_config("rle", task="fourroom", time_limit=5))

@@ -19,7 +19,8 @@ Rewards, values and masks have one column per stream, `[T, N, K]`, here task and
 `state_dict` and loaded by `load_state_dict`. `examples/core_ppo.py` is a whole agent.
 
 `core.WhitenedReward(width, dimension, rarity, generator)` takes the place of `RandomReward`, with a φ of
-`width` features: what is seldom seen weighs more, and pays by itself.
+`width` features: what is seldom seen weighs more, and pays by itself. Asked with a `core.Order` of the
+rollout's transitions, it pays less for what an episode has shown before.
 """
 
 import warnings
@@ -37,6 +38,7 @@ from rle.core.distributions import (
 from rle.core.features import FeatureNetwork, follow, random_features
 from rle.core.hindsight import hindsight_latents
 from rle.core.latents import Latents, LatentState, stagger, start_latents, step_latents
+from rle.core.novelty import Order, novelty
 from rle.core.returns import advantages, discounted_sums, linear_recurrence
 from rle.core.running_mean_std import RunningMeanStd
 from rle.core.scaling import RewardScaler
@@ -48,6 +50,7 @@ __all__ = [
     "LatentDistribution",
     "LatentState",
     "Latents",
+    "Order",
     "RandomReward",
     "RewardScaler",
     "RunningMeanStd",
@@ -59,6 +62,7 @@ __all__ = [
     "hindsight_latents",
     "linear_recurrence",
     "normal",
+    "novelty",
     "random_features",
     "random_reward",
     "sphere",

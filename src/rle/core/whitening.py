@@ -6,9 +6,10 @@ differ has the same deviation, so that a state that is seldom seen lies far out:
 as there are states, its distance is one over the root of how often it was seen. That distance, the
 rarity of the state, is one feature whose weight is the same under every z.
 
-Where every state is about as far from the others as the next, as in worlds that are drawn anew or among
-a hundred measurements, that distance is noise. So it may weigh as much as it varies over what was seen
-last.
+It pays by how much a state is rarer than those of the last rollout: what every state has in common says
+nothing of where to go. Paid for as well, it would be a wage for every step, which an agent loses by
+reaching a goal, and whose sum hangs on when z changes next, which no value can foresee. And it pays less
+for what the episode has shown before: a rare state is worth a visit, not a stay.
 
 z itself is multiplied with a random mixture of features that are whitened only as far as they vary more
 than on average: what varies less is mostly noise, which no policy can follow.
@@ -21,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rle.core.novelty import Order, novelty
 from rle.core.running_mean_std import Pool, RunningCovariance, RunningMeanStd
 
 RIDGE = 1e-3
@@ -30,17 +32,14 @@ RIDGE_OF_DIRECTIONS = 1.0
 """The same for what z is multiplied with."""
 EPSILON = 1e-8
 """The same where nothing has varied yet."""
-TELLING = 0.25
-"""The share of variance in the rarity's mean square from which on it weighs all that it is asked to. It
-is 0.05 for the measurements of an ant's body, 0.1 in rooms that are drawn anew, 0.1 to 0.9 where a maze
-is being discovered."""
 
 
 class WhitenedReward:
-    """F = f(s')·z + κ · rarity(s') with its running statistics: used as `RandomReward` is.
+    """F = f(s')·z + κ (rarity(s') - usual) with its running statistics: used as `RandomReward` is.
 
-    With w(s') = (φ(s') - μ) (Σ + ridge)^(-1/2) / √m, the rarity is ‖w‖, about 1 on average over the
-    states seen; f is w, with a larger ridge, times a fixed random matrix.
+    `usual` is the mean rarity of what was observed between the last two commits. With w(s') =
+    (φ(s') - μ) (Σ + ridge)^(-1/2) / √m, the rarity is ‖w‖, about 1 on average over the states seen; f is
+    w, with a larger ridge, times a fixed random matrix.
     """
 
     def __init__(
@@ -50,17 +49,18 @@ class WhitenedReward:
         rarity: float,
         generator: torch.Generator,
         device: torch.device | str = "cpu",
-        weigh_rarity: bool = False,
+        centre_rarity: bool = True,
     ) -> None:
         """`width` is φ's number of features, m; `rarity` is κ; `generator` draws the mixture.
 
-        With `weigh_rarity`, κ is times min(1, v / TELLING), where v is the share of the variance in the
-        mean square of the rarity, over what was observed between the last two commits.
+        Without `centre_rarity`, nothing is taken off the rarity.
         """
-        self._rarity, self._weigh = rarity, weigh_rarity and rarity > 0
-        self.rarity_weight = torch.full((), float(rarity), device=device)
-        """What the rarity is multiplied with until the next `commit`."""
+        self._rarity, self._centres = rarity, centre_rarity and rarity > 0
+        self.usual_rarity = torch.full((), float(self._centres), device=device)
+        """What is taken off the rarity until the next `commit`: at first 1, its root mean square."""
         self._pending_rarity = RunningMeanStd((), device)
+        self._asked: tuple[Tensor, Tensor] | None = None
+        """The features that `reward` was asked about last, and their rarity: `observe` needs it too."""
         self._whitens = False
         """Whether anything has been committed: before, no state is rarer than another."""
         mixture = torch.randn(width, dimension, generator=generator)
@@ -76,19 +76,28 @@ class WhitenedReward:
         self.directions = self.mixture
         """float32 `[m, d]`: f of a centred feature."""
 
-    def reward(self, features: Tensor, z: Tensor) -> Tensor:
-        """F `[...]` of φ(s') `[..., m]` under z `[..., d]`; changes nothing."""
-        directed, rarity = self.parts(features, z)
-        return directed + self.rarity_weight * rarity
+    def reward(self, features: Tensor, z: Tensor, order: Order | None = None) -> Tensor:
+        """F `[...]` of φ(s') `[..., m]` under z `[..., d]`; changes no later one.
 
-    def parts(self, features: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        With `order`, of B transitions `[B, m]`, rarity counts as far as it is new to the episode.
+        """
+        directed, rarity = self.parts(features, z, order)
+        if not torch.compiler.is_compiling():
+            self._asked = features, rarity
+        return directed + self._rarity * (rarity - self.usual_rarity)
+
+    def parts(
+        self, features: Tensor, z: Tensor, order: Order | None = None
+    ) -> tuple[Tensor, Tensor]:
         """f(s')·z and the rarity of s', each `[...]`; changes nothing."""
         centred = features - self.mean
         directed = ((centred @ self.directions) * z).sum(-1)
-        return directed, self._rarity_of(centred)
+        return directed, self._rarity_of(centred, order)
 
-    def _rarity_of(self, centred: Tensor) -> Tensor:
-        return torch.linalg.vector_norm(centred @ self.whitening, dim=-1)
+    def _rarity_of(self, centred: Tensor, order: Order | None = None) -> Tensor:
+        white = centred @ self.whitening
+        rarity = torch.linalg.vector_norm(white, dim=-1)
+        return rarity if order is None else rarity * novelty(white, order)
 
     def standardised(self, features: Tensor) -> Tensor:
         """What z is multiplied with, f `[..., d]` of φ(s') `[..., m]`; changes nothing."""
@@ -96,10 +105,17 @@ class WhitenedReward:
 
     @torch.no_grad()
     def observe(self, features: Tensor, real: Tensor | None = None) -> None:
-        """Take φ(s') `[..., m]`, or what is `real` of it, bool `[...]`, into what `commit` uses."""
+        """Take φ(s') `[..., m]`, or what is `real` of it, bool `[...]`, into what `commit` uses.
+
+        If `reward` was asked about the same tensor last, the rarity it paid for is the one that counts.
+        """
         self._pending.update(features, real)
-        if self._weigh and self._whitens:
-            self._pending_rarity.update(self._rarity_of(features - self.mean), real)
+        asked, rarity = self._asked or (None, None)
+        self._asked = None
+        if self._centres and self._whitens:
+            if rarity is None or asked is not features:
+                rarity = self._rarity_of(features - self.mean)
+            self._pending_rarity.update(rarity, real)
 
     def commit(self, pool: Pool | None = None) -> None:
         """Whiten with everything observed so far, from now on.
@@ -109,9 +125,9 @@ class WhitenedReward:
         self.moments.merge(self._pending if pool is None else pool(self._pending))
         self._pending = self.moments.empty()
         self._use_moments()
-        if self._weigh:
+        if self._centres:
             seen = self._pending_rarity if pool is None else pool(self._pending_rarity)
-            self.rarity_weight = self._rarity * _telling(seen)
+            self.usual_rarity = torch.where(seen.count > 0, seen.mean, self.usual_rarity).float()
             self._pending_rarity = seen.empty()
 
     def _use_moments(self) -> None:
@@ -134,7 +150,7 @@ class WhitenedReward:
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on exactly from here."""
         learned = {**self.moments.state_dict(), "mixture": self.mixture}
-        learned["rarity_weight"] = self.rarity_weight
+        learned["usual_rarity"] = self.usual_rarity
         pending = self._pending.state_dict()
         pending["rarity"] = self._pending_rarity.flat()
         return {"moments": learned, "pending": pending}
@@ -145,24 +161,12 @@ class WhitenedReward:
         self.mixture = state["moments"]["mixture"].to(device)
         self.moments.load_state_dict(state["moments"])
         self._use_moments()
-        # States from before rarities were weighed do not have it.
-        weight = state["moments"].get("rarity_weight")
-        self.rarity_weight = (
-            torch.full((), float(self._rarity), device=device)
-            if weight is None
-            else weight.to(device)
-        )
+        # States from before anything was taken off do not have it.
+        if "usual_rarity" in state["moments"]:
+            self.usual_rarity = state["moments"]["usual_rarity"].to(device)
         self._pending, self._pending_rarity = self.moments.empty(), self._pending_rarity.empty()
         if "pending" in state:
             self._pending.load_state_dict(state["pending"])
             self._pending_rarity = self._pending_rarity.together(
                 [state["pending"]["rarity"].to(device)]
             )
-
-
-def _telling(rarity: RunningMeanStd) -> Tensor:
-    """How much of its weight a rarity of these moments deserves, float32; all, if none was seen."""
-    variance = rarity.std.square()
-    share = variance / (variance + rarity.mean.square() + EPSILON)
-    weight = (share / TELLING).clamp(max=1)
-    return torch.where(rarity.count > 0, weight, 1.0).float()

@@ -58,6 +58,8 @@ class Strategy:
     """What the strategy trains beside the agent, with the agent's optimiser (RND: the predictor)."""
     auxiliary_fields: tuple[str, ...] = FIELDS
     """What `auxiliary_loss` reads of its transitions: nothing else is gathered for it."""
+    whole: bool = False
+    """Whether `bonus` is to see a rollout whole, because one depends on others of its episode."""
     warmup_rollouts: int = 0
     """Rollouts of random actions shown to `warm_up` before training; they count as training steps."""
     learned: tuple[str, ...] = ()
@@ -109,7 +111,7 @@ class Strategy:
     def bonus(self, transitions: Transitions) -> Tensor:
         """Unscaled bonuses `[B, K]`; changes nothing that a later bonus depends on.
 
-        Only asked of strategies with streams; a rollout may come in several pieces.
+        Only asked of strategies with streams; a rollout may come in several pieces, unless `whole`.
         """
         raise NotImplementedError
 

@@ -26,6 +26,7 @@ class Mixture(Strategy):
         self.streams = tuple(stream for part in everyone for stream in part.streams)
         self.latent_size = sum(part.latent_size for part in everyone)
         self.input_size = sum(part.input_size for part in everyone)
+        self.whole = any(part.whole for part in everyone)
         self.warmup_rollouts = max(part.warmup_rollouts for part in everyone)
         modules = [part.auxiliary for part in everyone if part.auxiliary is not None]
         self.auxiliary = nn.ModuleList(modules) if modules else None

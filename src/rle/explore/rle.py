@@ -14,6 +14,7 @@ from rle.config import RLEConfig, RunConfig
 from rle.core.bonus import RandomReward
 from rle.core.features import FeatureNetwork
 from rle.core.latents import LatentState, stagger, start_latents, step_latents
+from rle.core.novelty import Order
 from rle.core.running_mean_std import RunningMeanStd
 from rle.core.transfer import moved
 from rle.core.whitening import WhitenedReward
@@ -48,6 +49,7 @@ class RandomLatentExploration(Strategy):
         self.config = config
         self.device = device
         self.features = features.requires_grad_(False).to(device)
+        self.whole = config.episodic_rarity and config.rarity > 0
         if config.standardise and config.coefficient > 0:
             self.warmup_rollouts = config.warmup_rollouts
         # z, and the bonus of the previous step under it.
@@ -151,9 +153,13 @@ class RandomLatentExploration(Strategy):
         self._latent, self._countdown = state
         return switched[:, None]
 
-    def _reward_of_features(self, features: Tensor, latent: Tensor) -> Tensor:
+    def _reward_of_features(
+        self, features: Tensor, latent: Tensor, order: Order | None = None
+    ) -> Tensor:
         """F `[B, 1]`, without touching the statistics."""
         z = latent[..., : self.config.dimension]
+        if isinstance(self.random_reward, WhitenedReward):
+            return self.random_reward.reward(features, z, order)[..., None]
         return self.random_reward.reward(features, z)[..., None]
 
     @torch.no_grad()
@@ -161,7 +167,8 @@ class RandomLatentExploration(Strategy):
         assert transitions.latent is not None
         features = self.features(transitions.next_observation)
         self._described = transitions, features
-        return self._reward_of_features(features, transitions.latent)
+        order = transitions.order if self.whole else None
+        return self._reward_of_features(features, transitions.latent, order)
 
     @torch.no_grad()
     def observe(self, transitions: Transitions) -> None:
@@ -226,8 +233,6 @@ class RandomLatentExploration(Strategy):
             self._directed = directed.empty()
             if directed.count > 0 and directed.std > 0:
                 measured["rle_following"] = float(directed.mean / directed.std)
-                if self.config.weigh_rarity and isinstance(self.random_reward, WhitenedReward):
-                    measured["rle_rarity_weight"] = float(self.random_reward.rarity_weight)
         return measured
 
     def reward_map(self, observation: Tensor, latent: Tensor) -> Tensor:
@@ -279,7 +284,7 @@ def _random_reward(
             config.rarity,
             source,
             device,
-            config.weigh_rarity,
+            config.centre_rarity,
         )
     return RandomReward(config.dimension, config.standardise, config.unit_norm, device)
 

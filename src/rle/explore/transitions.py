@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import torch
 from torch import Tensor
 
+from rle.core.novelty import Order
+
 Field = Tensor | Callable[[], Tensor]
 """A tensor `[B, ...]`, or what gathers it."""
 FIELDS = ("observation", "action", "next_observation", "latent")
@@ -25,11 +27,13 @@ class Transitions:
         action: Field,
         next_observation: Field,
         latent: Field | None = None,
+        order: Callable[[], Order] | None = None,
     ) -> None:
         self._observation = observation
         self._action = action
         self._next_observation = next_observation
         self._latent = latent
+        self._order = order
 
     def __len__(self) -> int:
         return len(self.action)
@@ -62,6 +66,11 @@ class Transitions:
             self._latent = self._latent()
         return self._latent
 
+    @property
+    def order(self) -> Order | None:
+        """Step, environment and episode of each; None if they are not of a rollout."""
+        return None if self._order is None else self._order()
+
     def gathered(self, fields: Iterable[str]) -> Transitions:
         """The same, with `fields` gathered now."""
         for field in fields:
@@ -71,7 +80,11 @@ class Transitions:
     def with_latent(self, latent: Field | None) -> Transitions:
         """The same transitions under another latent; what either gathers, both have."""
         return Transitions(
-            lambda: self.observation, lambda: self.action, lambda: self.next_observation, latent
+            lambda: self.observation,
+            lambda: self.action,
+            lambda: self.next_observation,
+            latent,
+            self._order,
         )
 
     def columns(self, first: int, last: int) -> Transitions:
@@ -98,16 +111,21 @@ class Transitions:
             assert self.latent is not None
             return self.latent[rows]
 
+        def place() -> Order:
+            assert self.order is not None
+            return self.order.of(rows)
+
         return Transitions(
             lambda: self.observation[rows],
             lambda: self.action[rows],
             lambda: self.next_observation[rows],
             None if self._latent is None else own,
+            None if self._order is None else place,
         )
 
 
 def joined(parts: Sequence[Transitions]) -> Transitions:
-    """Several one after the other, without their latents."""
+    """Several one after the other, without their latents and their order."""
     return Transitions(
         lambda: torch.cat([part.observation for part in parts]),
         lambda: torch.cat([part.action for part in parts]),

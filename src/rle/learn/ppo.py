@@ -232,20 +232,21 @@ class PPO(Learner):
         """Unscaled bonuses `[T, N, K]`; 0 in rows that are no transitions."""
         real = rollout.real
         paid = strategy.paid()
+        size = None if strategy.whole else self._micro_batch
         if paid is not None:
             bonus = paid.flatten(0, 1)
             if real is not None:
                 bonus = bonus * real.flatten()[:, None]
         elif not strategy.streams:
             bonus = rollout.reward.new_zeros(rollout.reward.numel(), 0)
-        elif real is None and self._micro_batch is None:
+        elif real is None and size is None:
             bonus = _asked(strategy, rollout.transitions())
         else:
             index = torch.arange(rollout.reward.numel(), device=rollout.reward.device)
             bonus = rollout.reward.new_zeros(len(index), len(strategy.streams))
             if real is not None:
                 index = index[real.flatten()]
-            for part in pieces(index, self._micro_batch):
+            for part in pieces(index, size):
                 bonus[part] = _asked(strategy, rollout.transitions(part))
         strategy.after_rollout()
         return bonus.unflatten(0, rollout.reward.shape)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from rle.core.novelty import Order
 from rle.explore.transitions import Transitions
 from rle.learn.frames import StackedFrames
 from rle.nets.distributions import ActionDistribution
@@ -292,10 +293,20 @@ class Rollout:
                 self.action.flatten(0, 1),
                 lambda: self.next_observation().flatten(0, 1),
                 latent,
+                self._order,
             )
         return Transitions(
             lambda: self.flat_observation()[index],
             lambda: self.action.flatten(0, 1)[index],
             lambda: self.next_observation_at(index),
             None if latent is None else lambda: latent[index],
+            lambda: self._order().of(index),
         )
+
+    def _order(self) -> Order:
+        """Of all rows, transitions or not."""
+        ended = (self.terminated | self.truncated).long()
+        rows, envs = (torch.arange(size, device=ended.device) for size in ended.shape)
+        row, env = torch.meshgrid(rows, envs, indexing="ij")
+        episode = ended.cumsum(0) - ended
+        return Order(row.flatten(), env.flatten(), episode.flatten(), (len(rows), len(envs)))

@@ -30,6 +30,10 @@ WHITENED_RLE: Settings = {
     "rle.unit_norm": False,
     "rle.whitened_features": 128,
     "rle.rarity": 1.0,
+    "rle.centre_rarity": True,
+    "rle.episodic_rarity": True,
+    # Only where observations are normalised: what hardly ever moves and then jumps is not all there is.
+    "rle.feature_clip": 1.5,
     "rle.feature_hidden": (128, 128),
     "rle.feature_activation": "relu",
     "rle.feature_update_rate": 0.0,

@@ -35,8 +35,8 @@ INGREDIENTS = (
     PPO,
     RLE,
     rle_with("without-rarity", rarity=0.0),
-    # Not of the default: docs/whitening.md says why.
-    rle_with("rarity-weighed", weigh_rarity=True),
+    rle_with("rarity-not-centred", centre_rarity=False),
+    rle_with("rarity-not-episodic", episodic_rarity=False),
     # The paper's form of F.
     rle_with(
         "not-whitened",
