@@ -7,10 +7,12 @@ import torch
 
 from rle.errors import UsageError
 from rle.explore.registry import check_strategy_name
+from rle.randomness import generator
 from rle.runs.evaluate import evaluate, trajectories
 from rle.runs.loading import load
 from rle.runs.train import train_config
 from rle.runs.trainer import Trainer
+from rle.tasks.base import random_actions
 from tests.builders import small_config
 
 
@@ -30,6 +32,19 @@ def test_actions_are_uniform_whatever_the_policy_prefers() -> None:
     counts = torch.bincount(trainer.rollout.action.flatten(), minlength=4)
     # 4096 draws, 1024 expected of each; the deviation of a count is sqrt(4096 * 1/4 * 3/4) = 28.
     assert int((counts - 1024).abs().max()) < 4 * 28
+
+
+def test_a_rollout_takes_what_was_drawn_once_and_in_order() -> None:
+    """In blocks of eight steps, of which the last is shorter."""
+    config = small_config("random", task="fourroom", rollout_steps=20, seed=4)
+    trainer = Trainer(config)
+    trainer.start()
+    source = generator(4, "random actions")
+    for _ in range(2):
+        trainer.collect()
+        shape = trainer.rollout.action.shape
+        expected = random_actions(trainer.task.spec.action_space, shape.numel(), source)
+        assert torch.equal(trainer.rollout.action, expected.view(shape))
 
 
 def test_continuous_actions_fill_the_box() -> None:

@@ -92,6 +92,12 @@ class Strategy:
     def draw(self, steps: int) -> None:
         """Draw all randomness of the next `steps` steps."""
 
+    def take(self, first: int, steps: int) -> None:
+        """Of what was drawn, the next steps use that of so many, from the `first` on.
+
+        Without it they use all of it, from the start.
+        """
+
     def latent(self) -> Tensor | None:
         """`[N, L]`, what conditions the next action; None if L = 0."""
         return None

@@ -110,6 +110,10 @@ class Mixture(Strategy):
         for part in self.parts.values():
             part.draw(steps)
 
+    def take(self, first: int, steps: int) -> None:
+        for part in self.parts.values():
+            part.take(first, steps)
+
     def latent(self) -> Tensor | None:
         return _joined([part.latent() for part in self.parts.values()])
 

@@ -25,19 +25,23 @@ class RandomActions(Strategy):
         self._num_envs = num_envs
         self._device = device
         self._generator = generator(seed, "random actions")
-        self._drawn = torch.zeros(0)
+        self._drawn = self._next = torch.zeros(0)
         self._time = 0
 
     def draw(self, steps: int) -> None:
         everywhere = self.world.all_of(self._num_envs)
         flat = random_actions(self._action_space, steps * everywhere, self._generator)
         drawn = flat.unflatten(0, (steps, everywhere))
-        self._drawn = moved(self.world.part(drawn, 1), self._device)
+        self._drawn = self._next = moved(self.world.part(drawn, 1), self._device)
+        self._time = 0
+
+    def take(self, first: int, steps: int) -> None:
+        self._next = self._drawn[first : first + steps]
         self._time = 0
 
     def action(self, chosen: Tensor) -> Tensor:
         self._time += 1
-        return self._drawn[self._time - 1]
+        return self._next[self._time - 1]
 
     def serve(self, num_envs: int) -> None:
         self._num_envs = num_envs

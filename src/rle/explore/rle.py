@@ -76,7 +76,7 @@ class RandomLatentExploration(Strategy):
         self.random_reward = _random_reward(config, seed, device)
         self._latent = torch.zeros(num_envs, self.latent_size, device=device)
         self._countdown = torch.zeros(num_envs, dtype=torch.int64, device=device)
-        self._fresh = torch.zeros(0)
+        self._drawn = self._fresh = torch.zeros(0)
         self._pinned: Tensor | None = None
         self._on_the_way: list[tuple[Tensor, Tensor | None, Tensor]] = []
         """Features, which of them are real, and F of the rollout's steps, where the policy sees F."""
@@ -119,7 +119,11 @@ class RandomLatentExploration(Strategy):
     def draw(self, steps: int) -> None:
         # One z per step and environment, whether it is needed or not: how many are drawn must not
         # depend on what the agent did, and one draw is faster than many.
-        self._fresh = moved(self._draw(steps), self.device)
+        self._drawn = self._fresh = moved(self._draw(steps), self.device)
+        self._time = 0
+
+    def take(self, first: int, steps: int) -> None:
+        self._fresh = self._drawn[first : first + steps]
         self._time = 0
 
     def latent(self) -> Tensor:

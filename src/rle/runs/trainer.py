@@ -215,11 +215,13 @@ class Trainer:
         noise = self.distribution.draw_noise((steps, everywhere), self._policy_generator)
         noise = self.world.part(noise, 1)
         strategy.begin_rollout(self.network)
+        # All at once: asking for few numbers takes as long as drawing them.
+        strategy.draw(steps)
         rollout.begin()
         first = 0
         for block_noise in moved(noise, self.device).split(self._block):
             task.draw(len(block_noise))
-            strategy.draw(len(block_noise))
+            strategy.take(first, len(block_noise))
             self._observation, rows = self._advance(self._observation, block_noise)
             rollout.write(first, rows)
             first += len(block_noise)
