@@ -100,7 +100,10 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     """`values` with what whitened features need, or what needs them."""
     if values["rle.whitened-features"] == 0:
         return values | {"rle.rarity": 0.0}
-    return values | {"rle.standardise": True, "rle.unit-norm": False}
+    needed = {"rle.standardise": True, "rle.unit-norm": False}
+    if values["rle.condition-on-bonus"]:
+        needed["rle.episodic-rarity"] = False
+    return values | needed
 
 
 CONFIGURATIONS = st.fixed_dictionaries(

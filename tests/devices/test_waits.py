@@ -60,8 +60,8 @@ def test_environments_of_the_host_are_waited_for_once_a_step(pretence: Pretence,
 def test_without_pinned_memory_every_copy_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     with pretending() as found:
         collecting, *_ = waits(found, "rle")
-    # Noise of the policy, and new latents for the first eight steps and for the rest.
-    assert len(collecting) == 1 + 2
+    # Noise of the policy, and new latents.
+    assert len(collecting) == 1 + 1
 
 
 def test_observations_that_are_looked_at_later_do_not_pile_up(

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from rle.config import RLEConfig
-from rle.core.novelty import novelty
+from rle.core.novelty import episodic_novelty
 from rle.errors import UsageError
 from rle.explore.latents import latent_distribution
 from rle.runs.trainer import Trainer
@@ -289,7 +289,7 @@ class TestWhitenedFeatures:
         transitions = trainer.rollout.transitions()
         features = strategy.features(transitions.next_observation)
         directed, rarity = reward.parts(features, transitions.latent)
-        new = novelty((features - reward.mean) @ reward.whitening, transitions.order)
+        new = episodic_novelty((features - reward.mean) @ reward.whitening, transitions.order)
         assert 0 <= new.min() < 0.5 < new.max() <= 1
         usual = reward.usual_rarity.clone()
         assert usual not in (0, 1)

@@ -66,9 +66,12 @@ def test_in_this_process(explore: str, iterations: int, tmp_path: Path) -> None:
     assert_same_tree(whole.load_checkpoint(), resumed.load_checkpoint())
 
 
+@pytest.mark.parametrize("sees_bonus", [True, False])
 @pytest.mark.parametrize("task", ["fourroom-noisytv", "gym/CartPole-v1", "gym/Pendulum-v1"])
-def test_other_tasks(task: str, tmp_path: Path) -> None:
-    config = small_config("rle", task=task, time_limit=37, rle__condition_on_bonus=True)
+def test_other_tasks(task: str, sees_bonus: bool, tmp_path: Path) -> None:
+    # Of the default on gym/, what an episode has shown is known too late to be seen.
+    settings = {"rle__condition_on_bonus": True, "rle__episodic_rarity": False}
+    config = small_config("rle", task=task, time_limit=37, **(settings if sees_bonus else {}))
     whole = train_config(config, tmp_path / "whole", quiet=True)
     stop_after(config, tmp_path / "stopped", 3)
     resumed = resume(tmp_path / "stopped", quiet=True)

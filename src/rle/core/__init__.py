@@ -38,7 +38,7 @@ from rle.core.distributions import (
 from rle.core.features import FeatureNetwork, follow, random_features
 from rle.core.hindsight import hindsight_latents
 from rle.core.latents import Latents, LatentState, stagger, start_latents, step_latents
-from rle.core.novelty import Order, novelty
+from rle.core.novelty import Order, episodic_novelty
 from rle.core.returns import advantages, discounted_sums, linear_recurrence
 from rle.core.running_mean_std import RunningMeanStd
 from rle.core.scaling import RewardScaler
@@ -58,11 +58,11 @@ __all__ = [
     "advantages",
     "check_latent_distribution",
     "discounted_sums",
+    "episodic_novelty",
     "follow",
     "hindsight_latents",
     "linear_recurrence",
     "normal",
-    "novelty",
     "random_features",
     "random_reward",
     "sphere",

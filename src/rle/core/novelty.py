@@ -38,7 +38,7 @@ class Order(NamedTuple):
         return Order(self.row[rows], self.env[rows], self.episode[rows], self.shape)
 
 
-def novelty(states: Tensor, order: Order) -> Tensor:
+def episodic_novelty(states: Tensor, order: Order) -> Tensor:
     """How new each of B states is to its episode, as far as the rollout shows it.
 
     Args:

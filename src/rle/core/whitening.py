@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rle.core.novelty import Order, novelty
+from rle.core.novelty import Order, episodic_novelty
 from rle.core.running_mean_std import Pool, RunningCovariance, RunningMeanStd
 
 RIDGE = 1e-3
@@ -97,7 +97,7 @@ class WhitenedReward:
     def _rarity_of(self, centred: Tensor, order: Order | None = None) -> Tensor:
         white = centred @ self.whitening
         rarity = torch.linalg.vector_norm(white, dim=-1)
-        return rarity if order is None else rarity * novelty(white, order)
+        return rarity if order is None else rarity * episodic_novelty(white, order)
 
     def standardised(self, features: Tensor) -> Tensor:
         """What z is multiplied with, f `[..., d]` of φ(s') `[..., m]`; changes nothing."""
