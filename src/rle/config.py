@@ -296,6 +296,9 @@ class RLEConfig:
     """After which of the two φ follows the value network."""
     condition: bool = True
     """Let policy and value see z."""
+    fade_latent: bool = False
+    """Show policy and value z times the bonus's share of the last advantages, so that z fades where the
+    task pays; all of z where the bonus has no value head of its own."""
     condition_on_bonus: bool = False
     """Let policy and value also see the previous step's bonus."""
     separate_streams: bool = True

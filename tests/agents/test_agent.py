@@ -13,6 +13,7 @@ import torch
 
 import rle
 from rle.errors import UsageError
+from rle.explore.mixture import latent_strategy
 from rle.runs.directory import RunDirectory
 from rle.runs.train import train_config
 from rle.runs.trainer import Trainer
@@ -57,10 +58,14 @@ def test_it_acts_as_the_trainers_network_says(runs: dict[str, RunDirectory], nam
         moments = trainer.task.normaliser.moments  # type: ignore[attr-defined]
         shown = ((raw - moments.mean) / (moments.std + 1e-8)).clamp(-10, 10).float()
         assert not torch.allclose(raw, shown)
+    follower = latent_strategy(trainer.strategy)
+    assert follower is not None
+    shown_of_z = follower.shown
+    assert (shown_of_z < 1) == (name == "pole")  # where the task pays at every step
     # Behind z, the previous bonus: none yet.
     latent = torch.cat([z, torch.zeros(64, trainer.strategy.input_size - z.shape[1])], -1)
     with torch.no_grad():
-        logits = trainer.network.policy(shown, latent)
+        logits = trainer.network.policy(shown, latent * shown_of_z)
     assert torch.equal(agent.act(raw, z, greedy=True), logits.argmax(-1))
     # Sampled: as often as the softmax says.
     many = agent.act(raw[:1].expand(20_000, -1), z[0], generator=source())

@@ -128,6 +128,16 @@ def test_where_rarity_pays_too_following_has_a_field_of_its_own(
     assert finding.number == pytest.approx(following)
 
 
+@pytest.mark.parametrize(("shown", "level"), [(0.04, "fine"), (0.9, "problem")])
+def test_a_policy_need_not_follow_a_z_that_has_faded(
+    shown: float, level: str, tmp_path: Path
+) -> None:
+    ignored = {"latent_sensitivity": 0.001, "rle_following": 0.0, "settings": WHITENED}
+    finding = found(run_with(tmp_path / "run", **ignored, rle_latent_shown=shown), "z")
+    assert finding.level == level
+    assert ("4% of z" in finding.sentence) == (level == "fine")
+
+
 def test_rare_states_that_pay_more_are_no_reason_for_a_score_that_fell(tmp_path: Path) -> None:
     fell = {"score": lambda share: 2 - share, "bonus_rle_mean": lambda share: 0.2 * share}
     still = run_with(tmp_path / "still", **fell, rle_following=0.1, settings=WHITENED)

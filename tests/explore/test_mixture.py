@@ -77,7 +77,7 @@ HOOKS = {
     "reseed": (3,),
     "evaluate": (True,),
 }
-for name in (*HOOKS, "warm_up", "load_state_dict"):
+for name in (*HOOKS, "warm_up", "load_state_dict", "weighed"):
     setattr(Part, name, remember(name))
 
 
@@ -122,6 +122,12 @@ def test_returns_are_cut_stream_by_stream(parts: dict[str, Part]) -> None:
 def test_every_part_is_told(hook: str, parts: dict[str, Part]) -> None:
     getattr(Mixture(parts), hook)(*HOOKS[hook])
     assert all(part.asked == [(hook, *HOOKS[hook])] for part in parts.values())
+
+
+def test_each_part_hears_of_its_own_shares(parts: dict[str, Part]) -> None:
+    Mixture(parts).weighed(torch.tensor([0.25, 0.5]))
+    heard = [part.asked[-1][1].tolist() for part in parts.values()]
+    assert heard == [[0.25], [0.5], []]
 
 
 def test_each_part_warms_up_as_long_as_it_would_alone(parts: dict[str, Part]) -> None:
@@ -208,7 +214,7 @@ class Trains(Part):
     """Learns to say 0 where an action led, from its own share of the minibatch."""
 
     def __init__(self, number: int, keep: int) -> None:
-        super().__init__(number, 0, 1, 0)
+        super().__init__(number, 0, 0, 0)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(number)
             self.auxiliary = nn.Linear(2, 1)
@@ -231,7 +237,6 @@ def test_parts_are_trained_side_by_side_each_on_its_own_rows(micro_batch: int | 
         trainer.start()
         trainer.collect()
         strategy = Mixture({str(n): Trains(n + 1, sizes[n]) for n in which})
-        strategy.streams = ()
         learner = PPO(
             trainer.network, trainer.distribution, strategy, trainer.config.learner, 8, 0,
             trainer.device, micro_batch=micro_batch,

@@ -273,7 +273,7 @@ class TestWhitenedFeatures:
         bonus = strategy.bonus(transitions)
         torch.testing.assert_close(bonus[:, 0], directed + 0.5 * rarity)
         # Only what is observed counts, however often its bonus was read.
-        assert strategy.metrics() == {}
+        assert "rle_following" not in strategy.metrics()
         strategy.observe(transitions)
         followed = strategy.metrics()["rle_following"]
         expected = directed.double().mean() / directed.double().std(correction=0)
@@ -332,3 +332,74 @@ class TestWhitenedFeatures:
     def test_settings_that_do_not_fit(self, settings: dict, reason: str) -> None:
         with pytest.raises(UsageError, match=reason):
             RLEConfig(**settings)
+
+
+class TestFadingLatent:
+    def test_networks_see_z_times_the_share_of_the_bonus(self) -> None:
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True))
+        trainer.start()
+        strategy = trainer.strategy
+        z = strategy.latent()
+        assert torch.equal(strategy.network_input(z), z)  # before anything is known
+        metrics, _ = trainer.iterate()
+        share = metrics["advantage_share_rle"]
+        assert 0.001 < share < 0.5  # the task pays 1 for every step
+        assert metrics["rle_latent_shown"] == pytest.approx(share)
+        z = strategy.latent()
+        torch.testing.assert_close(strategy.network_input(z), z * share)
+
+    def test_the_bonus_is_that_of_all_of_z(self) -> None:
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True))
+        trainer.start()
+        trainer.iterate()
+        trainer.collect()
+        transitions = trainer.rollout.transitions()
+        paid = trainer.strategy.bonus(transitions)
+        trainer.strategy.shown = torch.ones(())
+        assert torch.equal(trainer.strategy.bonus(transitions), paid)
+
+    def test_all_of_it_is_shown_while_nothing_else_pays(self) -> None:
+        trainer = Trainer(
+            small_config("rle", "fourroom", rle__fade_latent=True, network__value_gain=0.0)
+        )
+        trainer.start()
+        for _ in range(2):
+            metrics, _ = trainer.iterate()
+        assert metrics["rle_latent_shown"] == 1
+
+    def test_a_rollout_without_advantages_changes_nothing(self) -> None:
+        strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)).strategy
+        strategy.weighed(torch.tensor([0.25]))
+        strategy.weighed(torch.tensor([0.0]))
+        assert strategy.shown == 0.25
+
+    def test_without_a_value_head_of_its_own_all_of_it_is_shown(self) -> None:
+        settings = {"rle__fade_latent": True, "rle__separate_streams": False}
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", **settings))
+        trainer.start()
+        metrics, _ = trainer.iterate()
+        z = trainer.strategy.latent()
+        assert torch.equal(trainer.strategy.network_input(z), z)
+        assert "rle_latent_shown" not in metrics
+
+    def test_goes_on_from_a_checkpoint_bit_for_bit(self) -> None:
+        config = small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)
+        whole, first, second = (Trainer(config) for _ in range(3))
+        whole.start()
+        first.start()
+        for _ in range(3):
+            whole.iterate()
+        first.iterate()
+        second.load_state_dict(first.state_dict())
+        for _ in range(2):
+            second.iterate()
+        assert torch.equal(second.learner.parameters, whole.learner.parameters)
+
+    def test_another_run_begins_with_as_much_as_was_shown(self) -> None:
+        config = small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)
+        first, second = Trainer(config), Trainer(config)
+        first.start()
+        first.iterate()
+        assert first.strategy.shown < 1
+        second.strategy.begin_with(first.strategy.state_dict())
+        assert torch.equal(second.strategy.shown, first.strategy.shown)

@@ -32,6 +32,8 @@ UNEXPLAINED = 0.1
 MOVES_FAST = 0.25
 """Of its first norm, how far φ may move in the last fifth of a run: F is then another function long
 before an agent has learned to follow it."""
+FADED = 0.5
+"""Share of z that the networks see below which a policy need not follow it: the task's reward leads."""
 COLLAPSED = 0.02
 """Share of the largest entropy at which a policy does the same in every state, whatever z."""
 STIFF = 0.01
@@ -166,6 +168,13 @@ def _judge_following(rle: RLEConfig, felt: Lines, pays: bool) -> list[Finding]:
     if not rle.condition:
         sentence = "the policy does not see z, as rle.condition asks."
         return [Finding("fine", "z", sentence, 0.0)]
+    shown = values(felt, "rle_latent_shown")
+    if shown and mean(shown) < FADED:
+        sentence = (
+            f"the task's reward leads, so the networks see {mean(shown):.0%} of z, as "
+            "rle.fade-latent asks."
+        )
+        return [Finding("fine", "z", sentence, mean(shown))]
     return judge_following(earned, spread, mean(heard), pays, REMEDIES)
 
 

@@ -137,6 +137,12 @@ class Strategy:
     def after_rollout(self) -> None:
         """All bonuses of the rollout are computed: use the new statistics from here on."""
 
+    def weighed(self, shares: Tensor) -> None:
+        """Hear which share `[K]` of the rollout's advantages, by absolute size, is that of each stream.
+
+        A stream without a value head of its own has no advantage and no share.
+        """
+
     def trained(self) -> tuple[Trained, ...]:
         """Everything with an auxiliary module; of a mixture, several."""
         return () if self.auxiliary is None else (Trained(self, 0, self.latent_size),)

@@ -153,6 +153,11 @@ class Mixture(Strategy):
         for part in self.parts.values():
             part.after_rollout()
 
+    def weighed(self, shares: Tensor) -> None:
+        sizes = [len(part.streams) for part in self.parts.values()]
+        for part, own in zip(self.parts.values(), shares.split(sizes), strict=True):
+            part.weighed(own)
+
     def trained(self) -> tuple[Trained, ...]:
         pairs = zip(self.parts.values(), self._columns(), strict=True)
         return tuple(

@@ -50,6 +50,10 @@ class RandomLatentExploration(Strategy):
         self.device = device
         self.features = features.requires_grad_(False).to(device)
         self.whole = config.episodic_rarity and config.rarity > 0
+        self._fades = config.fade_latent and config.separate_streams and config.coefficient > 0
+        if self._fades:
+            # What the networks make of z depends on how much of it they were shown.
+            self.learned = (*self.learned, "shown")
         if config.standardise and config.coefficient > 0:
             self.warmup_rollouts = config.warmup_rollouts
         # z, and the bonus of the previous step under it.
@@ -84,6 +88,8 @@ class RandomLatentExploration(Strategy):
         """What `bonus` was asked about last, and its features: `observe` need not run φ again."""
         self._initial_features = self._feature_vector()
         self._time = 0
+        self.shown = torch.ones((), device=device)
+        """How much of z the networks see: all, unless it fades."""
         self._directed = RunningMeanStd((), device)
         """f(s')·z of the rollout, where F is not that alone."""
 
@@ -130,7 +136,16 @@ class RandomLatentExploration(Strategy):
         return self._latent
 
     def network_input(self, latent: Tensor | None) -> Tensor | None:
-        return latent if self.input_size else None
+        if not self.input_size or latent is None:
+            return None
+        return latent * self.shown if self._fades else latent
+
+    def weighed(self, shares: Tensor) -> None:
+        # Adam moves the weights that read z at its own speed, however little the bonus weighs: what they
+        # can do to the policy is bounded by how much of z there is to read.
+        if self._fades:
+            # A rollout that did nothing but reset its environments says nothing.
+            self.shown = torch.where(shares[0] > 0, shares[0], self.shown)
 
     def after_step(self, step: Step) -> Tensor | None:
         # No branch depends on data: the loop around this may be compiled as a whole.
@@ -229,6 +244,8 @@ class RandomLatentExploration(Strategy):
 
     def metrics(self) -> dict[str, float]:
         measured = {}
+        if self._fades:
+            measured["rle_latent_shown"] = float(self.shown)
         if self.config.feature_update_rate > 0:
             moved = (self._feature_vector() - self._initial_features).norm()
             measured["rle_feature_movement"] = float(moved / self._initial_features.norm())
@@ -253,7 +270,8 @@ class RandomLatentExploration(Strategy):
         self._generator = generator(seed, "latents")
 
     def state_dict(self) -> State:
-        return {
+        shown = {"shown": self.shown} if self._fades else {}
+        return shown | {
             "features": dict(self.features.state_dict()),
             "initial_features": self._initial_features,
             "moments": self.random_reward.state_dict()["moments"],
@@ -267,6 +285,8 @@ class RandomLatentExploration(Strategy):
         self._initial_features = state["initial_features"].to(self.device)
         # Checkpoints are written between rollouts, when nothing is pending.
         self.random_reward.load_state_dict({"moments": state["moments"]})
+        if self._fades:
+            self.shown = state["shown"].to(self.device)
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
         self._generator = restore_generator(state["generator"])

@@ -185,6 +185,9 @@ class PPO(Learner):
             (told[1] * self._coefficients).sum(-1).flatten(),
             None if real_everywhere is None else real_everywhere.flatten(),
         )
+        shares = torch.zeros(len(self.streams), device=scaled.device)
+        shares[self._separate] = self._shares(told[1].flatten(0, 1))
+        strategy.weighed(shares[1:])
         batch = Batch(
             rollout.flat_observation(),
             None if latent is None else latent[:-1].flatten(0, 1),
@@ -286,6 +289,11 @@ class PPO(Learner):
         means = torch.stack(totals).mean(0).tolist()
         return dict(zip(names, means, strict=True))
 
+    def _shares(self, per_stream: Tensor) -> Tensor:
+        """Of the policy's advantages, by absolute size: each head's share `[K]` of `[B, K]`."""
+        sizes = (per_stream * self._coefficients).abs().mean(0)
+        return torch.where(sizes.sum() > 0, sizes / sizes.sum(), 0.0)
+
     def _describe(self, told: list[Tensor], real: Tensor | None) -> dict[str, float]:
         """Diagnostics of the streams: bonus size, value fit, share of the advantage.
 
@@ -307,10 +315,9 @@ class PPO(Learner):
                 found[f"bonus_{stream.name}_std"] = bonus.std()
             found[f"bonus_{stream.name}_min"] = bonus.min()
             found[f"bonus_{stream.name}_max"] = bonus.max()
-        sizes = (per_stream * self._coefficients).abs().mean(0)
-        residual = (returns - values).var(0) if several else torch.zeros_like(sizes)
-        variance = returns.var(0) if several else torch.zeros_like(sizes)
-        share = torch.where(sizes.sum() > 0, sizes / sizes.sum(), 0.0)
+        share = self._shares(per_stream)
+        residual = (returns - values).var(0) if several else torch.zeros_like(share)
+        variance = returns.var(0) if several else torch.zeros_like(share)
         unexplained = residual / variance
         for head, name in enumerate(self._head_names):
             found[f"advantage_share_{name}"] = share[head]

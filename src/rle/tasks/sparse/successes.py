@@ -14,7 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from rle.config import EnvironmentConfig
-from rle.tasks.envpool import Array, EnvPoolTask
+from rle.tasks.envpool import Array, EnvPoolTask, load_envpool
 from rle.tasks.suite import Wanted
 from rle.tasks.suites.sparse import Engine
 
@@ -25,6 +25,14 @@ def _without_talk_of_precision() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(?s).*precision lowered by casting to float32")
         yield
+
+
+def _holding(engine: Engine) -> dict[str, int]:
+    """EnvPool's options by which actions are held; an episode has as many frames as without."""
+    if engine.held == 1:
+        return {}
+    frames = load_envpool(engine.extra).make_spec(engine.env_id).config.max_episode_steps
+    return {"frame_skip": engine.held, "max_episode_steps": frames // engine.held}
 
 
 class SuccessTask(EnvPoolTask):
@@ -38,6 +46,7 @@ class SuccessTask(EnvPoolTask):
                 config,
                 wanted.device,
                 engine.extra,
+                options=_holding(engine),
                 observed=engine.observed,
                 pictures=wanted.pictures,
                 engine_threads=wanted.engine_threads,

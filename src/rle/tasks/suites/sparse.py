@@ -40,6 +40,8 @@ class Engine(NamedTuple):
     observed: tuple[str, ...] = ()
     """Parts of an observation that is a dictionary; none named: all."""
     extra: str = "envpool"
+    held: int = 1
+    """Frames of the engine for which it holds an action: one step."""
 
 
 _MINIGRID = "(MiniGrid on EnvPool, extra: envpool)"
@@ -58,7 +60,7 @@ ABOUT: Mapping[str, About] = {
     "MountainCar": About("control", 300_000, "the hill's top (Moore 1990; extra: envpool)"),
     "MountainCarContinuous": About("control", 300_000, "the same by a force that costs"),
     "CartpoleSwingupSparse": About(
-        "control", 400_000, "a pole upright for half of the time (dm_control; extra: control)"
+        "control", 2_000_000, "a pole upright for half of the time (dm_control; extra: control)"
     ),
     "AcrobotSwingupSparse": About(
         "control", 400_000, "two links upright at some time (dm_control; extra: control)"
@@ -79,7 +81,7 @@ ENGINES: Mapping[str, Engine] = {
     "MountainCar": Engine("MountainCar-v0", 30, by_ending=True),
     "MountainCarContinuous": Engine("MountainCarContinuous-v0", 30, by_ending=True),
     "CartpoleSwingupSparse": Engine(
-        "CartpoleSwingupSparse-v1", 100, False, 500, ("position", "velocity"), "control"
+        "CartpoleSwingupSparse-v1", 12.5, False, 63, ("position", "velocity"), "control", held=8
     ),
     "AcrobotSwingupSparse": Engine(
         "AcrobotSwingupSparse-v1", 100, False, 1, ("orientations", "velocity"), "control"
