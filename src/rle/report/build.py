@@ -18,6 +18,7 @@ from rle.report.measure.suites import measure_suite
 from rle.report.measure.training import over_training
 from rle.report.read.methods import TaskGroup, find_suites, group_runs
 from rle.report.read.records import RunRecord, find_runs, read_run
+from rle.report.together import each
 from rle.report.write.folder import (
     FIGURES,
     PAGE,
@@ -98,11 +99,13 @@ def _report(
     groups = group_runs(records)
     make_folders(folder)
     sections, measured, more = _sections(groups, paper, bootstrap)
-    drawings: dict[str, Drawing] = {}
+    figures = {
+        f"{part.identity}-{figure.name}": figure for part in sections for figure in part.figures
+    }
+    drawn = each(lambda name: draw(figures[name], name), list(figures))
+    drawings = dict(zip(figures, drawn, strict=True))
     files: dict[str, str | bytes] = {}
     for section in sections:
-        drawn = {f"{section.identity}-{figure.name}": figure for figure in section.figures}
-        drawings |= {name: draw(figure, name) for name, figure in drawn.items()}
         files |= _tables(section)
     arguments = [
         *map(str, paths),

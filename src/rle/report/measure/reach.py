@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from rle.report.measure.plan import TRAJECTORIES, Plan
-from rle.report.measure.watched import Looks, watched
+from rle.report.measure.watched import Looks, watch_all, watched
 from rle.report.read.methods import Method, TaskGroup
 from rle.report.read.moments import Moment, Problems, attempt
 from rle.report.read.records import FloatArray, IntArray, RunRecord
@@ -21,6 +21,7 @@ REPEATS = 8
 """Diversity is measured on 8 trajectories of each of 8 z."""
 PERIOD = 128
 """Length of the trajectories diversity is measured on: the steps under one z in the paper."""
+UNDER_EACH = Plan(LATENTS, REPEATS, PERIOD)
 ROOMS = 4
 RULE = (
     f"Each agent is watched for {TRAJECTORIES} trajectories from the start, with sampled actions, each "
@@ -135,16 +136,15 @@ def diversity_of(cells: IntArray, draw_of: IntArray | None) -> Diversity:
 
 def measure_diversity(group: TaskGroup, problems: Problems) -> Diversities:
     """Diversity of the agent of every run's last checkpoint."""
+    runs = [run for run in group.runs if run.checkpoints]
+    watch_all([(run, run.checkpoints[-1], UNDER_EACH) for run in runs])
     found = {}
-    for run in group.runs:
-        if run.checkpoints:
-            measure = partial(_diversity, run)
-            diversity = attempt(run, "trajectory diversity", problems, measure)
-            if diversity is not None:
-                found[run.name] = diversity
+    for run in runs:
+        diversity = attempt(run, "trajectory diversity", problems, partial(_diversity, run))
+        if diversity is not None:
+            found[run.name] = diversity
     return found
 
 
 def _diversity(run: RunRecord) -> Diversity:
-    last = run.checkpoints[-1]
-    return diversity_of(*watched(run, last, Plan(LATENTS, REPEATS, PERIOD)))
+    return diversity_of(*watched(run, run.checkpoints[-1], UNDER_EACH))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +16,7 @@ from rle.report.read.methods import TaskGroup
 from rle.report.read.moments import MOMENTS, Moment, Problems, attempt, checkpoints_of, moments_of
 from rle.report.read.records import FloatArray, IntArray, RunRecord
 from rle.report.read.settings import time_limit
+from rle.report.together import each
 
 
 def watched(run: RunRecord, step: int, plan: Plan) -> tuple[IntArray, IntArray | None]:
@@ -21,9 +25,8 @@ def watched(run: RunRecord, step: int, plan: Plan) -> tuple[IntArray, IntArray |
     None where draws make no difference. Played once; then read from the run's folder, as long as
     neither the checkpoint nor the rules have changed.
     """
-    plan = Plan(plan.draws, plan.repeats, min(plan.steps, time_limit(run.settings)))
+    plan, file = _within_limit(run, plan), _file_of(run, step, plan)
     key = asdict(plan) | key_of(run, step)
-    file = kept_file(run, step, f"{plan.draws}x{plan.repeats}x{plan.steps}")
     found = read_kept(file, key, "cells")
     if found is None:
         # Importing PyTorch takes longer than the rest of a report.
@@ -34,6 +37,33 @@ def watched(run: RunRecord, step: int, plan: Plan) -> tuple[IntArray, IntArray |
         return cells, draw_of
     draw_of = np.arange(plan.draws).repeat(plan.repeats)
     return found["cells"].astype(np.int64), draw_of if found["draws_differ"] else None
+
+
+def _within_limit(run: RunRecord, plan: Plan) -> Plan:
+    return Plan(plan.draws, plan.repeats, min(plan.steps, time_limit(run.settings)))
+
+
+def _file_of(run: RunRecord, step: int, plan: Plan) -> Path:
+    plan = _within_limit(run, plan)
+    return kept_file(run, step, f"{plan.draws}x{plan.repeats}x{plan.steps}")
+
+
+def watch_all(asked: Sequence[tuple[RunRecord, int, Plan]]) -> None:
+    """Watch on all cores what `watched` will be asked for and is not kept yet.
+
+    What goes wrong here goes wrong again where somebody asks, and is told there.
+    """
+    missing = [one for one in asked if not _file_of(*one).exists()]
+    if missing:
+        # Once, before there are several processes.
+        import rle.report.measure.play  # noqa: F401
+
+        each(_watch_quietly, missing)
+
+
+def _watch_quietly(asked: tuple[RunRecord, int, Plan]) -> None:
+    with suppress(Exception):
+        watched(*asked)
 
 
 def reward_maps(run: RunRecord, number: int) -> FloatArray | None:
@@ -83,17 +113,23 @@ NO_LOOKS = Looks((), {})
 def look_at_all(group: TaskGroup, problems: Problems) -> Looks:
     """Watch every agent of a task at every moment that was recorded."""
     moments = moments_of([checkpoints_of(run) for run in group.runs], MOMENTS)
+    steps = {(run.name, m): checkpoints_of(run).nearest(m) for run in group.runs for m in moments}
+    runs = {run.name: run for run in group.runs}
+    there = {at: step for at, step in steps.items() if step is not None}
+    watch_all([(runs[name], step, _plan(runs[name])) for (name, _), step in there.items()])
     found = {}
-    for run in group.runs:
-        for moment in moments:
-            step = checkpoints_of(run).nearest(moment)
-            if step is not None:
-                look = attempt(run, "trajectories", problems, partial(_look, run, step))
-                if look is not None:
-                    found[run.name, moment] = look
+    for (name, moment), step in there.items():
+        run = runs[name]
+        look = attempt(run, "trajectories", problems, partial(_look, run, step))
+        if look is not None:
+            found[name, moment] = look
     return Looks(tuple(moments), found)
 
 
+def _plan(run: RunRecord) -> Plan:
+    return Plan(TRAJECTORIES, 1, time_limit(run.settings))
+
+
 def _look(run: RunRecord, step: int) -> Look:
-    cells, _ = watched(run, step, Plan(TRAJECTORIES, 1, time_limit(run.settings)))
+    cells, _ = watched(run, step, _plan(run))
     return Look(step, cells)
