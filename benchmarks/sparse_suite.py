@@ -26,20 +26,38 @@ from rle.stats import (
 
 SHARE = (0.0, 1.0)
 Run = dict[str, str]
-"""task, method, seed, steps, score (success of the last tenth, or coverage), first success (a step)."""
+"""task, method, seed, steps, score (success of the last tenth, or coverage), first success (a step), by
+tenths (the success of each tenth of training, or the coverage at its end; earlier days did not save it).
+"""
+TENTHS = 10
 
 
 def measured(run: RunDirectory) -> dict[str, object]:
     """What a finished run came to."""
     last, task = run.metrics()[-1], run.config().task
-    successes = [line["step"] for line in run.episodes() if line["score"] > 0]
+    episodes = run.episodes()
+    successes = [line["step"] for line in episodes if line["score"] > 0]
     if judged_by(task) == "coverage":
         score = last["coverage"]
+        reached = {_tenth(line["step"], last["step"]): line["coverage"] for line in run.metrics()}
+        tenths = [reached.get(number) for number in range(TENTHS)]
     else:
         # No episode need end in the last tenth of a run that hardly ever ends one.
         score = success_at_end(run.path / "episodes.jsonl", last["step"]) or 0.0
-    first = min(successes, default="")
-    return {"steps": last["step"], "score": f"{score:.6g}", "first success": first}
+        ended: list[list[bool]] = [[] for _ in range(TENTHS)]
+        for line in episodes:
+            ended[_tenth(line["step"], last["step"])].append(line["score"] > 0)
+        tenths = [sum(some) / len(some) if some else None for some in ended]
+    return {
+        "steps": last["step"],
+        "score": f"{score:.6g}",
+        "first success": min(successes, default=""),
+        "by tenths": " ".join("-" if share is None else f"{share:.3g}" for share in tenths),
+    }
+
+
+def _tenth(step: int, steps: int) -> int:
+    return min(TENTHS * step // steps, TENTHS - 1)
 
 
 def of_folder(folder: Path) -> list[Run]:
@@ -69,7 +87,8 @@ def save(runs: list[Run], path: Path) -> None:
     """One line per run."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(runs[0]), lineterminator="\n")
+        columns = dict.fromkeys(column for run in runs for column in run)
+        writer = csv.DictWriter(file, list(columns), restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(runs)
 
