@@ -12,11 +12,11 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from benchmarks.sparse_suite import Run, of_file
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from benchmarks.sparse_suite import Run, of_file
 from rle.report.draw.style import QUIET, RESOLUTION, SETTINGS, assign_styles
 from rle.stats import Scores, aggregate_interval, interquartile_mean
 
