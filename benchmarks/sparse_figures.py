@@ -1,6 +1,6 @@
 """Pictures of the sparse suite from a saved file, with every seed of every day.
 
-    python benchmarks/sparse_figures.py docs/results/data/sparse-suite.csv docs/results/figures
+    python -m benchmarks.sparse_figures docs/results/data/sparse-suite.csv docs/results/figures
 
 `sparse-success.png`: each method's success on each task, and its interquartile mean over all of them.
 `sparse-profiles.png`: the share of runs above each success.

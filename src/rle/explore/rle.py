@@ -50,7 +50,8 @@ class RandomLatentExploration(Strategy):
         self.device = device
         self.features = features.requires_grad_(False).to(device)
         self.whole = config.episodic_rarity and config.rarity > 0
-        self._fades = config.fade_latent and config.separate_streams and config.coefficient > 0
+        seen = config.condition and config.coefficient > 0
+        self._fades = config.fade_latent and config.separate_streams and seen
         if self._fades:
             # What the networks make of z depends on how much of it they were shown.
             self.learned = (*self.learned, "shown")
