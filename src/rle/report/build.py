@@ -10,6 +10,7 @@ from typing import Any
 
 from rle.checks import require
 from rle.errors import UsageError
+from rle.report.draw.figures import GridFigure
 from rle.report.draw.render import Drawing, draw
 from rle.report.draw.style import assign_styles
 from rle.report.measure.measures import TaskMeasures, measure_task
@@ -100,10 +101,14 @@ def _report(
     make_folders(folder)
     sections, measured, more = _sections(groups, paper, bootstrap)
     figures = {
-        f"{part.identity}-{figure.name}": figure for part in sections for figure in part.figures
+        f"{section.identity}-{figure.name}": figure
+        for section in sections
+        for figure in section.figures
     }
-    drawn = each(lambda name: draw(figures[name], name), list(figures))
-    drawings = dict(zip(figures, drawn, strict=True))
+    # Grids take longest: begun first, they are not what everything waits for in the end.
+    names = sorted(figures, key=lambda name: not isinstance(figures[name], GridFigure))
+    drawn = dict(zip(names, each(lambda name: draw(figures[name], name), names), strict=True))
+    drawings = {name: drawn[name] for name in figures}
     files: dict[str, str | bytes] = {}
     for section in sections:
         files |= _tables(section)
