@@ -297,8 +297,8 @@ class RLEConfig:
     condition: bool = True
     """Let policy and value see z."""
     fade_latent: bool = False
-    """Show policy and value z times the bonus's share of the last advantages, so that z fades where the
-    task pays; all of z where the bonus has no value head of its own."""
+    """Show policy and value less of z where the bonus's share of the last advantages is small, so that z
+    fades where the task pays; all of z where the bonus has no value head of its own."""
     condition_on_bonus: bool = False
     """Let policy and value also see the previous step's bonus."""
     separate_streams: bool = True

@@ -335,7 +335,7 @@ class TestWhitenedFeatures:
 
 
 class TestFadingLatent:
-    def test_networks_see_z_times_the_share_of_the_bonus(self) -> None:
+    def test_networks_see_as_much_of_z_as_the_bonus_has_of_the_advantages(self) -> None:
         trainer = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True))
         trainer.start()
         strategy = trainer.strategy
@@ -344,9 +344,16 @@ class TestFadingLatent:
         metrics, _ = trainer.iterate()
         share = metrics["advantage_share_rle"]
         assert 0.001 < share < 0.5  # the task pays 1 for every step
-        assert metrics["rle_latent_shown"] == pytest.approx(share)
+        shown = min(1, share / 0.3) ** 2
+        assert metrics["rle_latent_shown"] == pytest.approx(shown)
         z = strategy.latent()
-        torch.testing.assert_close(strategy.network_input(z), z * share)
+        torch.testing.assert_close(strategy.network_input(z), z * shown)
+
+    @pytest.mark.parametrize(("share", "shown"), [(0.03, 0.01), (0.15, 0.25), (0.3, 1), (0.9, 1)])
+    def test_all_of_it_from_a_share_of_three_tenths_on(self, share: float, shown: float) -> None:
+        strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)).strategy
+        strategy.weighed(torch.tensor([share]))
+        assert float(strategy.shown) == pytest.approx(shown)
 
     def test_the_bonus_is_that_of_all_of_z(self) -> None:
         trainer = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True))
@@ -369,9 +376,9 @@ class TestFadingLatent:
 
     def test_a_rollout_without_advantages_changes_nothing(self) -> None:
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)).strategy
-        strategy.weighed(torch.tensor([0.25]))
+        strategy.weighed(torch.tensor([0.15]))
         strategy.weighed(torch.tensor([0.0]))
-        assert strategy.shown == 0.25
+        assert float(strategy.shown) == pytest.approx(0.25)
 
     def test_without_a_value_head_of_its_own_all_of_it_is_shown(self) -> None:
         settings = {"rle__fade_latent": True, "rle__separate_streams": False}

@@ -29,6 +29,10 @@ from rle.nets.layers import MLP
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.tasks.base import State, Step, TaskSpec
 
+SHOWN_IN_FULL = 0.3
+"""The bonus's share of the advantages from which on all of z is shown, where it may fade. A task that is
+solved now and then leaves the bonus more, one that pays at every step less (0.02 to 0.1)."""
+
 
 class RandomLatentExploration(Strategy):
     """Keeps every environment's z, counts down to the next one, and computes F."""
@@ -145,8 +149,9 @@ class RandomLatentExploration(Strategy):
         # Adam moves the weights that read z at its own speed, however little the bonus weighs: what they
         # can do to the policy is bounded by how much of z there is to read.
         if self._fades:
+            shown = (shares[0] / SHOWN_IN_FULL).clamp(max=1).square()
             # A rollout that did nothing but reset its environments says nothing.
-            self.shown = torch.where(shares[0] > 0, shares[0], self.shown)
+            self.shown = torch.where(shares[0] > 0, shown, self.shown)
 
     def after_step(self, step: Step) -> Tensor | None:
         # No branch depends on data: the loop around this may be compiled as a whole.
