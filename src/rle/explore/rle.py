@@ -37,7 +37,7 @@ solved now and then leaves the bonus more, one that pays at every step less (0.0
 class RandomLatentExploration(Strategy):
     """Keeps every environment's z, counts down to the next one, and computes F."""
 
-    learned = ("features", "moments")
+    learned: tuple[str, ...] = ("features", "moments")
     splits = True
     per_environment = ("latent", "countdown")
 
