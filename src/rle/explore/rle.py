@@ -58,7 +58,7 @@ class RandomLatentExploration(Strategy):
         self._fades = config.fade_latent and config.separate_streams and seen
         if self._fades:
             # What the networks make of z depends on how much of it they were shown.
-            self.learned = (*self.learned, "shown")
+            self.learned = (*self.learned, "fading")
         if config.standardise and config.coefficient > 0:
             self.warmup_rollouts = config.warmup_rollouts
         # z, and the bonus of the previous step under it.
@@ -276,8 +276,8 @@ class RandomLatentExploration(Strategy):
         self._generator = generator(seed, "latents")
 
     def state_dict(self) -> State:
-        shown = {"shown": self.shown} if self._fades else {}
-        return shown | {
+        fading = {"fading": self.shown} if self._fades else {}
+        return fading | {
             "features": dict(self.features.state_dict()),
             "initial_features": self._initial_features,
             "moments": self.random_reward.state_dict()["moments"],
@@ -292,7 +292,7 @@ class RandomLatentExploration(Strategy):
         # Checkpoints are written between rollouts, when nothing is pending.
         self.random_reward.load_state_dict({"moments": state["moments"]})
         if self._fades:
-            self.shown = state["shown"].to(self.device)
+            self.shown = state["fading"].to(self.device)
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
         self._generator = restore_generator(state["generator"])
