@@ -33,8 +33,12 @@ By = dict[str, dict[str, list[float]]]
 """Scores by method and task."""
 
 
+MOST_TASKS = 0.7
+"""Share of the suite's tasks that a method needs runs of to be shown."""
+
+
 def by_method(runs: list[Run]) -> By:
-    """Of the tasks with a success that every method shown has runs of."""
+    """Of the methods that have run on most tasks with a success, and of the tasks of all of them."""
     tasks = dict.fromkeys(r["task"] for r in runs if r["task"] not in WITHOUT_SUCCESS)
     found: By = {
         method: {
@@ -43,7 +47,13 @@ def by_method(runs: list[Run]) -> By:
         }
         for method in METHODS
     }
-    return {method: scores for method, scores in found.items() if all(scores.values())}
+    shown = {
+        method: scores
+        for method, scores in found.items()
+        if sum(map(bool, scores.values())) >= MOST_TASKS * len(tasks)
+    }
+    everywhere = [task for task in tasks if all(scores[task] for scores in shown.values())]
+    return {method: {task: shown[method][task] for task in everywhere} for method in shown}
 
 
 def draw_tasks(axes: Axes, found: By, colours: dict[str, str]) -> None:
