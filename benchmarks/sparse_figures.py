@@ -31,8 +31,6 @@ METHODS = {
 WITHOUT_SUCCESS = ("sparse/AntFree",)
 By = dict[str, dict[str, list[float]]]
 """Scores by method and task."""
-
-
 MOST_TASKS = 0.7
 """Share of the suite's tasks that a method needs runs of to be shown."""
 
@@ -101,7 +99,7 @@ def draw_profiles(axes: Axes, found: By, colours: dict[str, str]) -> None:
     axes.set_ylim(0, 1)
     axes.set_xlabel("success τ")
     axes.set_ylabel("share of runs above τ")
-    axes.legend()
+    axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -122,7 +120,7 @@ def main(arguments: list[str]) -> None:
         draw_tasks(left, found, colours)
         draw_means(right, found, colours)
         save(both, known.figures / "sparse-success.png")
-        alone = Figure(figsize=(5.0, 3.4), layout="constrained")
+        alone = Figure(figsize=(6.4, 3.4), layout="constrained")
         draw_profiles(alone.subplots(), found, colours)
         save(alone, known.figures / "sparse-profiles.png")
 

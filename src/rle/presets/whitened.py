@@ -34,7 +34,7 @@ WHITENED_RLE: Settings = {
     "rle.episodic_rarity": True,
     # Only where observations are normalised: what hardly ever moves and then jumps is not all there is.
     "rle.feature_clip": 1.5,
-    # However little the bonus weighs, Adam moves what reads z at full speed: show as much as it weighs.
+    # However little the bonus weighs, Adam moves what reads z at full speed: show less of it then.
     "rle.fade_latent": True,
     "rle.feature_hidden": (128, 128),
     "rle.feature_activation": "relu",
