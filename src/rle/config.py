@@ -160,8 +160,8 @@ class NetworkConfig:
     """Vectors only: how many value layers see the observation alone, before z joins; RLE's φ follows
     them. 0 lets z join the observation, and φ follow all layers."""
     value_gain: float = 1.0
-    """Vectors only: gain of the weights that the value heads start with; 0: values start at zero, and
-    what pays nothing has no advantage from the first step on."""
+    """Gain of the weights that the value heads start with (for images, times 0.01); 0: values start at
+    zero, and what pays nothing has no advantage from the first step on."""
     initial_action_std: float = 1.0
     """Continuous actions only: the standard deviation that the policy starts with."""
     embedding: tuple[int, ...] = (256, 448)

@@ -305,7 +305,7 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "network.activation": (VECTORS,),
     "network.latent_encoder": (VECTORS, LATENT_SEEN),
     "network.value_backbone": (VECTORS, BACKBONE_USED),
-    "network.value_gain": (VECTORS,),
+    "network.value_gain": ALWAYS,
     "network.initial_action_std": (CONTINUOUS,),
     "network.embedding": (IMAGES,),
     "learner.learning_rate": OF_LEARNER,

@@ -1,5 +1,7 @@
 """Every number of the paper's Atari table, line by line."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -118,5 +120,25 @@ def test_desktop_learns_from_every_step_once_in_small_batches(explore: str) -> N
     assert config.learner.anneal_learning_rate is True
     assert config.learner.discount == 0.99
     assert config.environment.full_action_space is False
-    # The networks are the paper's.
-    assert config.network == preset_config("atari/Breakout", explore).network
+    # The networks are the paper's, but for values that start at zero.
+    paper = preset_config("atari/Breakout", explore).network
+    assert config.network == dataclasses.replace(paper, value_gain=0.0)
+    # Clipped rewards are ones: few of them are not blown up, for any method.
+    assert config.learner.scale_reward is True
+    assert config.learner.enlarge_reward is False
+
+
+def test_on_a_few_cores_rle_is_the_whitened_one_of_all_tasks() -> None:
+    rle, plain = (preset_config("atari/Breakout", e, "desktop") for e in ("rle", "none"))
+    assert rle.rle == preset_config("gym/CartPole-v1", "rle").rle
+    # Nothing but the bonus and its z tells it from PPO.
+    assert rle.learner == plain.learner
+    assert rle.network == plain.network
+
+
+def test_values_of_images_start_at_zero_if_asked_to() -> None:
+    small = {"num_envs": 2, "rollout_steps": 2, "minibatches": 1}
+    config = replace(preset_config("atari/Pong", "rle", "desktop"), small)
+    heads = Trainer(config).network.value_heads
+    assert len(heads) == 2
+    assert all(not head.weight.any() for head in heads)

@@ -49,10 +49,12 @@ class RandomLatentExploration(Strategy):
         task_discount: float,
         seed: int,
         device: torch.device,
+        micro_batch: int | None = None,
     ) -> None:
         self.config = config
         self.device = device
         self.features = features.requires_grad_(False).to(device)
+        self._micro_batch = micro_batch
         self.whole = config.episodic_rarity and config.rarity > 0
         seen = config.condition and config.coefficient > 0
         self._fades = config.fade_latent and config.separate_streams and seen
@@ -178,6 +180,13 @@ class RandomLatentExploration(Strategy):
         self._latent, self._countdown = state
         return switched[:, None]
 
+    def _features_of(self, transitions: Transitions) -> Tensor:
+        """φ `[B, k]` of the states reached: what a rollout's images pass through on the way is large."""
+        shown = transitions.next_observation
+        if self._micro_batch is None:
+            return self.features(shown)
+        return torch.cat([self.features(part) for part in shown.split(self._micro_batch)])
+
     def _reward_of_features(
         self, features: Tensor, latent: Tensor, order: Order | None = None
     ) -> Tensor:
@@ -190,7 +199,7 @@ class RandomLatentExploration(Strategy):
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
         assert transitions.latent is not None
-        features = self.features(transitions.next_observation)
+        features = self._features_of(transitions)
         self._described = transitions, features
         order = transitions.order if self.whole else None
         return self._reward_of_features(features, transitions.latent, order)
@@ -199,7 +208,7 @@ class RandomLatentExploration(Strategy):
     def observe(self, transitions: Transitions) -> None:
         described, features = self._described or (None, None)
         if features is None or described is not transitions:
-            features = self.features(transitions.next_observation)
+            features = self._features_of(transitions)
         if self.config.rarity > 0 and transitions.latent is not None:
             # The rarity pays under every z: whether z is followed shows in the rest.
             z = transitions.latent[..., : self.config.dimension]
@@ -219,7 +228,7 @@ class RandomLatentExploration(Strategy):
 
     @torch.no_grad()
     def warm_up(self, rollout: int, transitions: Transitions) -> None:
-        self.random_reward.observe(self.features(transitions.next_observation))
+        self.random_reward.observe(self._features_of(transitions))
         self.random_reward.commit(self.world.pool)
 
     def after_rollout(self) -> None:
@@ -349,7 +358,13 @@ def build_rle(
         clip = settings.feature_clip if config.environment.normalise_observations else None
         features = FeatureNetwork(mlp, mlp.width, settings.features, source, clip)
     return RandomLatentExploration(
-        settings, features, spec.num_envs, config.learner.discount, config.seed, device
+        settings,
+        features,
+        spec.num_envs,
+        config.learner.discount,
+        config.seed,
+        device,
+        config.machine.micro_batch,
     )
 
 

@@ -137,7 +137,8 @@ class ImageActorCritic(ActorCritic):
         self.policy_head = initialise(linear(width, outputs), 0.01, generator)
         self.value_hidden = layer(width, 0.1)
         self.value_heads = nn.ModuleList(
-            initialise(linear(width, 1), 0.01, generator) for _ in range(streams)
+            initialise(linear(width, 1), 0.01 * config.value_gain, generator)
+            for _ in range(streams)
         )
         self.latent_encoder = (
             nn.Sequential(

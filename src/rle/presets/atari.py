@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rle.presets.tables import Presets, Settings, Tables
+from rle.presets.whitened import MODEST_REWARDS, QUIET_VALUES, WHITENED_RLE
 
 ATARI_PPO: Settings = {
     "total_steps": 40_000_000,
@@ -95,6 +96,8 @@ DESKTOP_PPO: Settings = {
     "learner.minibatches": 16,
     "learner.learning_rate": 1e-3,
     "learner.anneal_learning_rate": True,
+    **QUIET_VALUES,
+    **MODEST_REWARDS,
     "threads": 1,
     "checkpoint_every": 100_000,
 }
@@ -102,7 +105,13 @@ DESKTOP_PPO: Settings = {
 
 DESKTOP: Mapping[str, Settings] = {
     "none": {},
-    "rle": {"learner.learning_rate": 1e-3, "learner.discount": 0.99},
+    "rle": {
+        **WHITENED_RLE,
+        "rle.condition_on_bonus": False,
+        # The paper's are RLE's own; here all strategies learn with the same.
+        "learner.learning_rate": DESKTOP_PPO["learner.learning_rate"],
+        "learner.discount": DESKTOP_PPO["learner.discount"],
+    },
     "rnd": {"learner.discount": 0.99, "rnd.warmup_rollouts": 10},
     "noisy": {},
     "white-noise": {},
