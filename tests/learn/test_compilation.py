@@ -53,7 +53,7 @@ def test_each_kind_of_device_is_compiled_for_in_its_own_way(
     for device in ("cpu", "cuda"):
         compilation.compiled(abs, torch.device(device))
     assert [how["options"] for how in asked] == [
-        {"cpp_wrapper": True},
+        {"cpp_wrapper": True, "realize_opcount_threshold": compilation.MOST_REPEATED},
         {"triton.cudagraphs": False},
     ]
     assert all(how["fullgraph"] for how in asked)

@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 WORTHWHILE_UPDATES = 5_000
 """Compiling takes about half a minute, less when PyTorch has it cached, and saves a millisecond each."""
+MOST_REPEATED = 20
+"""Operations that compiled code may do again wherever their result is used, rather than store it."""
 MOST_FORMS = 1_000
 """How many kinds of runs may be compiled in one process; PyTorch would take the ninth for a mistake."""
 
@@ -64,8 +66,10 @@ def options_for(device: torch.device) -> dict[str, Any]:
     """How the compiler is to go about its work for a device."""
     if device.type == "cpu":
         # A C++ program around the kernels is slower to build, but our kernels are many and small: the
-        # Python between them would take about a third of the time.
-        return {"cpp_wrapper": True}
+        # Python between them would take about a third of the time. PyTorch's own bound of 50 makes the
+        # later steps of a block compute much of the earlier ones anew, and takes twice as long to write
+        # that out.
+        return {"cpp_wrapper": True, "realize_opcount_threshold": MOST_REPEATED}
     # A CUDA graph owns what it returns and writes over it when it runs again. What is returned here is
     # where the next call begins (observations, z, counters), and Adam changes what it is given.
     return {"triton.cudagraphs": False}
