@@ -3,6 +3,8 @@
     python benchmarks/sparse_suite.py runs/sparse-suite --save FILE.csv
     python benchmarks/sparse_suite.py FILE.csv runs/more-seeds --save FILE.csv
 
+Of tasks that are judged by their scores (`control/…`), these, with aggregates in shares of PPO's mean.
+
 A saved file has one line per run, so that a study's numbers outlive its run directories and seeds may be
 added on another day: of a run that is given twice, the last counts.
 """
@@ -12,7 +14,7 @@ import csv
 import sys
 from pathlib import Path
 
-from rle.report.read.records import success_at_end
+from rle.report.read.records import score_at_end, success_at_end
 from rle.report.read.words import judged_by
 from rle.runs.directory import RunDirectory
 from rle.stats import (
@@ -21,32 +23,37 @@ from rle.stats import (
     aggregate_interval,
     interquartile_mean,
     mean_interval,
+    ppo_normalised,
     probability_of_improvement_interval,
 )
 
 SHARE = (0.0, 1.0)
 Run = dict[str, str]
-"""task, method, seed, steps, score (success of the last tenth, or coverage), first success (a step), by
-tenths (the success of each tenth of training, or the coverage at its end; earlier days did not save it).
+"""task, method, seed, steps, score (success of the last tenth, coverage, or the last 128 episodes'
+score), first success (a step), by tenths (the mean over each tenth of training, of coverage what it was
+at its end; earlier days did not save it).
 """
 TENTHS = 10
 
 
 def measured(run: RunDirectory) -> dict[str, object]:
     """What a finished run came to."""
-    last, task = run.metrics()[-1], run.config().task
+    last, judged = run.metrics()[-1], judged_by(run.config().task)
     episodes = run.episodes()
-    successes = [line["step"] for line in episodes if line["score"] > 0]
-    if judged_by(task) == "coverage":
+    successes = [line["step"] for line in episodes if judged == "success" and line["score"] > 0]
+    if judged == "coverage":
         score = last["coverage"]
         reached = {_tenth(line["step"], last["step"]): line["coverage"] for line in run.metrics()}
         tenths = [reached.get(number) for number in range(TENTHS)]
     else:
+        file = run.path / "episodes.jsonl"
+        by_success = judged == "success"
         # No episode need end in the last tenth of a run that hardly ever ends one.
-        score = success_at_end(run.path / "episodes.jsonl", last["step"]) or 0.0
-        ended: list[list[bool]] = [[] for _ in range(TENTHS)]
+        score = (success_at_end(file, last["step"]) if by_success else score_at_end(file)) or 0.0
+        ended: list[list[float]] = [[] for _ in range(TENTHS)]
         for line in episodes:
-            ended[_tenth(line["step"], last["step"])].append(line["score"] > 0)
+            outcome = float(line["score"] > 0) if by_success else line["score"]
+            ended[_tenth(line["step"], last["step"])].append(outcome)
         tenths = [sum(some) / len(some) if some else None for some in ended]
     return {
         "steps": last["step"],
@@ -115,9 +122,11 @@ def show(runs: list[Run], least: int = 1) -> None:
         for method in methods
     }
     print(f"| task | {' | '.join(methods)} |\n|{'---|' * (len(methods) + 1)}")
+    by_score = any(judged_by(task) == "score" for task in tasks)
+    bounds = None if by_score else SHARE
     for task in tasks:
         cells = [scores[method][task] for method in methods]
-        shown = [f"{text(mean_interval(c, SHARE))} ({len(c)})" if c else "" for c in cells]
+        shown = [f"{text(mean_interval(c, bounds))} ({len(c)})" if c else "" for c in cells]
         print(f"| {task.removeprefix('sparse/')} | {' | '.join(shown)} |")
     everywhere = [
         task for task in tasks if all(len(scores[method][task]) >= least for method in methods)
@@ -127,6 +136,9 @@ def show(runs: list[Run], least: int = 1) -> None:
         method: Scores.from_runs(method, {task: scores[method][task] for task in everywhere})
         for method in methods
     }
+    if by_score:
+        ppo = by_method["ppo"]
+        by_method = {method: ppo_normalised(found, ppo) for method, found in by_method.items()}
     for method, found in by_method.items():
         line = f"{method:12s} IQM {text(aggregate_interval(interquartile_mean, found))}"
         if method != "rle":
