@@ -125,9 +125,10 @@ def test_every_part_is_told(hook: str, parts: dict[str, Part]) -> None:
 
 
 def test_each_part_hears_of_its_own_shares(parts: dict[str, Part]) -> None:
-    Mixture(parts).weighed(torch.tensor([0.25, 0.5]))
+    """And of the task's, which comes first."""
+    Mixture(parts).weighed(torch.tensor([0.125, 0.25, 0.5]))
     heard = [part.asked[-1][1].tolist() for part in parts.values()]
-    assert heard == [[0.25], [0.5], []]
+    assert heard == [[0.125, 0.25], [0.125, 0.5], [0.125]]
 
 
 def test_each_part_warms_up_as_long_as_it_would_alone(parts: dict[str, Part]) -> None:

@@ -352,7 +352,7 @@ class TestFadingLatent:
     @pytest.mark.parametrize(("share", "shown"), [(0.03, 0.01), (0.15, 0.25), (0.3, 1), (0.9, 1)])
     def test_all_of_it_from_a_share_of_three_tenths_on(self, share: float, shown: float) -> None:
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)).strategy
-        strategy.weighed(torch.tensor([share]))
+        strategy.weighed(torch.tensor([1 - share, share]))
         assert float(strategy.shown) == pytest.approx(shown)
 
     def test_the_bonus_is_that_of_all_of_z(self) -> None:
@@ -376,9 +376,29 @@ class TestFadingLatent:
 
     def test_a_rollout_without_advantages_changes_nothing(self) -> None:
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)).strategy
-        strategy.weighed(torch.tensor([0.15]))
-        strategy.weighed(torch.tensor([0.0]))
+        strategy.weighed(torch.tensor([0.85, 0.15]))
+        strategy.weighed(torch.tensor([0.0, 0.0]))
         assert float(strategy.shown) == pytest.approx(0.25)
+
+    def test_another_bonus_is_no_reason_to_hide_it(self) -> None:
+        """RND's bonus outweighs RLE's thirty to one; the task pays nothing, and values start at 0."""
+        settings = {"rle__fade_latent": True, "rle__coefficient": 0.03, "value_gain": 0.0}
+        trainer = Trainer(small_config("rle+rnd", "fourroom", **settings))
+        trainer.start()
+        for _ in range(2):
+            metrics, _ = trainer.iterate()
+        assert metrics["advantage_share_task"] == 0
+        assert metrics["advantage_share_rle"] < 0.2
+        assert metrics["rle_latent_shown"] == 1
+
+    def test_the_previous_bonus_does_not_fade(self) -> None:
+        settings = {"rle__fade_latent": True, "rle__episodic_rarity": False}
+        settings["rle__condition_on_bonus"] = True
+        strategy = Trainer(small_config("rle", "gym/CartPole-v1", **settings)).strategy
+        strategy.weighed(torch.tensor([0.85, 0.15]))
+        d = strategy.config.dimension
+        shown = strategy.network_input(torch.ones(2, d + 1))
+        assert shown.tolist() == [[pytest.approx(0.25)] * d + [1.0]] * 2
 
     def test_without_a_value_head_of_its_own_all_of_it_is_shown(self) -> None:
         settings = {"rle__fade_latent": True, "rle__separate_streams": False}

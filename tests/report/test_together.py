@@ -1,6 +1,10 @@
 """Parts of a report's work on several cores come out as on one."""
 
 import os
+import signal
+import subprocess
+import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -33,6 +37,37 @@ def test_few_parts_are_not_worth_a_process(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_a_part_raises_is_raised(several: bool) -> None:
     with pytest.raises(ZeroDivisionError):
         each(lambda number: 1 // number, range(FEWEST))
+
+
+def test_a_part_does_not_start_processes_of_its_own(several: bool) -> None:
+    def inner(_: int) -> set[int]:
+        return set(each(lambda _: os.getpid(), range(FEWEST)))
+
+    assert all(len(found) == 1 for found in each(inner, range(FEWEST)))
+
+
+def test_a_part_whose_process_is_killed_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SHARE, "2")
+    with pytest.raises(BrokenProcessPool):
+        each(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(FEWEST))
+
+
+THREADS_FIRST = """
+import sys, torch
+torch.set_num_threads(2)
+torch.rand(512, 512) @ torch.rand(512, 512)  # OpenMP's threads run from here on
+from rle.report.build import report
+report(sys.argv[1:2], sys.argv[2])
+"""
+
+
+def test_agents_are_watched_by_copies_of_a_process_with_threads(tmp_path: Path) -> None:
+    """A copy has none of its parent's threads: PyTorch would wait for them for ever."""
+    for seed in range(FEWEST):
+        train_config(small_config("rle", "fourroom", seed=seed), tmp_path / "runs" / str(seed))
+    program = [sys.executable, "-c", THREADS_FIRST, str(tmp_path / "runs"), str(tmp_path / "out")]
+    subprocess.run(program, timeout=180, check=True, env={**os.environ, SHARE: "2"})
+    assert all((tmp_path / "runs" / str(s) / "trajectories").is_dir() for s in range(FEWEST))
 
 
 def test_a_report_is_the_same_whoever_draws_and_watches(

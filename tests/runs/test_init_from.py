@@ -60,7 +60,7 @@ def test_the_same_strategy_takes_everything_that_was_learned(source: RunDirector
     state, theirs = trainer.state_dict(), source.load_checkpoint()
     assert_same_tree(state["learner"]["network"], theirs["learner"]["network"])
     for part, names in (
-        ("rle", ("features", "moments", "fading")),
+        ("rle", ("features", "moments")),
         ("rnd", ("predictor", "target", "moments")),
     ):
         for name in names:
@@ -74,7 +74,7 @@ def test_the_same_strategy_takes_everything_that_was_learned(source: RunDirector
     assert state["iteration"] == 0
     assert taken == [
         "the policy and value networks",
-        "features, moments and fading of rle",
+        "features and moments of rle",
         "predictor, target and moments of rnd",
         "the statistics of observations",
     ]
@@ -105,9 +105,9 @@ def test_a_z_of_another_size_starts_fresh(source: RunDirectory) -> None:
     assert torch.equal(own[first][:, 4:], untouched[first][:, 4:])
     assert fresh[:2] == [
         "the weights on what the networks see of the strategy",
-        "features, moments and fading of rle",
+        "features and moments of rle",
     ]
-    assert "features, moments and fading of rle" not in taken
+    assert "features and moments of rle" not in taken
 
 
 def test_value_heads_go_by_their_stream(source: RunDirectory) -> None:

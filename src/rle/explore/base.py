@@ -138,9 +138,10 @@ class Strategy:
         """All bonuses of the rollout are computed: use the new statistics from here on."""
 
     def weighed(self, shares: Tensor) -> None:
-        """Hear which share `[K]` of the rollout's advantages, by absolute size, is that of each stream.
+        """Hear which share `[1 + K]` of the rollout's advantages, by absolute size, is whose.
 
-        A stream without a value head of its own has no advantage and no share.
+        The task's comes first, then each stream's; of a mixture, others have the rest. A stream without a
+        value head of its own has no advantage and no share.
         """
 
     def trained(self) -> tuple[Trained, ...]:

@@ -155,8 +155,9 @@ class Mixture(Strategy):
 
     def weighed(self, shares: Tensor) -> None:
         sizes = [len(part.streams) for part in self.parts.values()]
-        for part, own in zip(self.parts.values(), shares.split(sizes), strict=True):
-            part.weighed(own)
+        of_task, of_parts = shares[:1], shares[1:].split(sizes)
+        for part, own in zip(self.parts.values(), of_parts, strict=True):
+            part.weighed(torch.cat([of_task, own]))
 
     def trained(self) -> tuple[Trained, ...]:
         pairs = zip(self.parts.values(), self._columns(), strict=True)

@@ -30,8 +30,8 @@ from rle.randomness import derive_seed, generator, generator_state, restore_gene
 from rle.tasks.base import State, Step, TaskSpec
 
 SHOWN_IN_FULL = 0.3
-"""The bonus's share of the advantages from which on all of z is shown, where it may fade. A task that is
-solved now and then leaves the bonus more, one that pays at every step less (0.02 to 0.1)."""
+"""The bonus's share of its and the task's advantages from which on all of z is shown, where it may fade. A
+task that is solved now and then leaves the bonus more, most that pay at every step less."""
 
 
 class RandomLatentExploration(Strategy):
@@ -58,9 +58,6 @@ class RandomLatentExploration(Strategy):
         self.whole = config.episodic_rarity and config.rarity > 0
         seen = config.condition and config.coefficient > 0
         self._fades = config.fade_latent and config.separate_streams and seen
-        if self._fades:
-            # What the networks make of z depends on how much of it they were shown.
-            self.learned = (*self.learned, "fading")
         if config.standardise and config.coefficient > 0:
             self.warmup_rollouts = config.warmup_rollouts
         # z, and the bonus of the previous step under it.
@@ -97,6 +94,7 @@ class RandomLatentExploration(Strategy):
         self._time = 0
         self.shown = torch.ones((), device=device)
         """How much of z the networks see: all, unless it fades."""
+        self._is_z = torch.arange(self.latent_size, device=device) < config.dimension
         self._directed = RunningMeanStd((), device)
         """f(s')·z of the rollout, where F is not that alone."""
 
@@ -145,15 +143,19 @@ class RandomLatentExploration(Strategy):
     def network_input(self, latent: Tensor | None) -> Tensor | None:
         if not self.input_size or latent is None:
             return None
-        return latent * self.shown if self._fades else latent
+        if not self._fades:
+            return latent
+        return torch.where(self._is_z, latent * self.shown, latent)
 
     def weighed(self, shares: Tensor) -> None:
         # Adam moves the weights that read z at its own speed, however little the bonus weighs: what they
         # can do to the policy is bounded by how much of z there is to read.
         if self._fades:
-            shown = (shares[0] / SHOWN_IN_FULL).clamp(max=1).square()
+            of_task, own = shares[0], shares[1]
+            # Beside the task's alone: another bonus is no reason to hide z.
+            shown = (own / (of_task + own) / SHOWN_IN_FULL).clamp(max=1).square()
             # A rollout that did nothing but reset its environments says nothing.
-            self.shown = torch.where(shares[0] > 0, shown, self.shown)
+            self.shown = torch.where(own > 0, shown, self.shown)
 
     def after_step(self, step: Step) -> Tensor | None:
         # No branch depends on data: the loop around this may be compiled as a whole.
@@ -309,6 +311,9 @@ class RandomLatentExploration(Strategy):
     def begin_with(self, state: State) -> None:
         super().begin_with(state)
         self._initial_features = self._feature_vector()
+        if self._fades:
+            # The networks that are inherited were shown so much of z; all of it, if it did not fade.
+            self.shown = state.get("fading", torch.ones(())).to(self.device)
 
 
 def _random_reward(

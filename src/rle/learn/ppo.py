@@ -187,7 +187,7 @@ class PPO(Learner):
         )
         shares = torch.zeros(len(self.streams), device=scaled.device)
         shares[self._separate] = self._shares(told[1].flatten(0, 1))
-        strategy.weighed(shares[1:])
+        strategy.weighed(shares)
         batch = Batch(
             rollout.flat_observation(),
             None if latent is None else latent[:-1].flatten(0, 1),

@@ -6,6 +6,7 @@ import multiprocessing
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
 from rle.machine import cores
@@ -24,11 +25,12 @@ def each(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Resu
     """`function` of every item, in their order; what it raises is raised.
 
     On Linux by copies of this process, one per core, so that nothing is imported or read again.
-    `function` must not need what it would change here.
+    `function` must not need what it would change here, nor wait for threads: they are not copied.
     """
     global _work
     processes = min(cores(), len(items))
-    alone = multiprocessing.current_process().daemon or not sys.platform.startswith("linux")
+    # In a copy, what it has to do is there already.
+    alone = _work is not None or not sys.platform.startswith("linux")
     if alone or processes < 2 or len(items) < FEWEST:
         return [function(item) for item in items]
     _work = function, items
@@ -36,9 +38,10 @@ def each(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Resu
         with warnings.catch_warnings():
             # NumPy has threads, and a copy of them would be waited for in vain: none is used here.
             warnings.filterwarnings("ignore", ".*multi-threaded.*", DeprecationWarning)
-            pool = multiprocessing.get_context("fork").Pool(processes)
-        with pool:
-            return pool.map(_part, range(len(items)), chunksize=1)
+            # It notices if a process is killed, as a multiprocessing.Pool does not.
+            context = multiprocessing.get_context("fork")
+            with ProcessPoolExecutor(processes, context) as pool:
+                return list(pool.map(_part, range(len(items))))
     finally:
         _work = None
 

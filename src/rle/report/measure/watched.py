@@ -53,7 +53,7 @@ def watch_all(asked: Sequence[tuple[RunRecord, int, Plan]]) -> None:
 
     What goes wrong here goes wrong again where somebody asks, and is told there.
     """
-    missing = [one for one in asked if not _file_of(*one).exists()]
+    missing = [one for one in asked if _plays_alone(one[0]) and not _file_of(*one).exists()]
     if missing:
         # Once, before there are several processes.
         import rle.report.measure.play  # noqa: F401
@@ -61,7 +61,16 @@ def watch_all(asked: Sequence[tuple[RunRecord, int, Plan]]) -> None:
         each(_watch_quietly, missing)
 
 
+def _plays_alone(run: RunRecord) -> bool:
+    """Whether the agent is watched with one thread: of several, a copied process has only one."""
+    return run.settings.get("machine.threads") == 1
+
+
 def _watch_quietly(asked: tuple[RunRecord, int, Plan]) -> None:
+    import torch
+
+    # Whoever copied this process may have used more, and PyTorch would wait for them for ever.
+    torch.set_num_threads(1)
     with suppress(Exception):
         watched(*asked)
 
