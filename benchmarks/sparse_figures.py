@@ -12,7 +12,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-from benchmarks.sparse_suite import Run, of_file
+from benchmarks.sparse_suite import By, by_method, comparable, of_file
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -29,29 +29,6 @@ METHODS = {
     "random": "random actions",
 }
 WITHOUT_SUCCESS = ("sparse/AntFree",)
-By = dict[str, dict[str, list[float]]]
-"""Scores by method and task."""
-MOST_TASKS = 0.7
-"""Share of the suite's tasks that a method needs runs of to be shown."""
-
-
-def by_method(runs: list[Run]) -> By:
-    """Of the methods that have run on most tasks with a success, and of the tasks of all of them."""
-    tasks = dict.fromkeys(r["task"] for r in runs if r["task"] not in WITHOUT_SUCCESS)
-    found: By = {
-        method: {
-            task: [float(r["score"]) for r in runs if (r["method"], r["task"]) == (method, task)]
-            for task in tasks
-        }
-        for method in METHODS
-    }
-    shown = {
-        method: scores
-        for method, scores in found.items()
-        if sum(map(bool, scores.values())) >= MOST_TASKS * len(tasks)
-    }
-    everywhere = [task for task in tasks if all(scores[task] for scores in shown.values())]
-    return {method: {task: shown[method][task] for task in everywhere} for method in shown}
 
 
 def draw_tasks(axes: Axes, found: By, colours: dict[str, str]) -> None:
@@ -110,8 +87,11 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("figures", type=Path, help="the folder they go to")
+    parser.add_argument("--least-seeds", type=int, default=3, help="of a task that is shown")
     known = parser.parse_args(arguments)
-    found = by_method(of_file(known.file))
+    runs = [run for run in of_file(known.file) if run["task"] not in WITHOUT_SUCCESS]
+    kept = comparable(by_method(runs), known.least_seeds)
+    found = {method: kept[method] for method in METHODS if method in kept}
     styles = assign_styles([METHODS[method] for method in found])
     colours = {method: styles[METHODS[method]].colour for method in found}
     with matplotlib.rc_context(SETTINGS | {"figure.dpi": RESOLUTION}):

@@ -34,6 +34,10 @@ score), first success (a step), by tenths (the mean over each tenth of training,
 at its end; earlier days did not save it).
 """
 TENTHS = 10
+By = dict[str, dict[str, list[float]]]
+"""Scores by method and task."""
+MOST_TASKS = 0.7
+"""Share of the tasks that a method needs runs of to be compared."""
 
 
 def measured(run: RunDirectory) -> dict[str, object]:
@@ -107,42 +111,60 @@ def text(interval: Interval, digits: int = 2) -> str:
     return f"{interval.point:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def show(runs: list[Run], least: int = 1) -> None:
-    """A table of tasks and methods in Markdown, the aggregates, and how RLE compares.
+def by_method(runs: list[Run]) -> By:
+    """The scores of every method on every task; none where there is no run."""
+    tasks = dict.fromkeys(run["task"] for run in runs)
+    found: By = {run["method"]: {task: [] for task in tasks} for run in runs}
+    for run in runs:
+        found[run["method"]][run["task"]].append(float(run["score"]))
+    return found
 
-    Aggregates are over the tasks of which every method has at least so many runs.
-    """
-    tasks = list(dict.fromkeys(run["task"] for run in runs))
-    methods = list(dict.fromkeys(run["method"] for run in runs))
-    scores = {
-        method: {
-            task: [float(r["score"]) for r in runs if (r["task"], r["method"]) == (task, method)]
-            for task in tasks
-        }
-        for method in methods
+
+def comparable(scores: By, least: int) -> By:
+    """The methods that have `least` runs on most tasks, on the tasks on which all of these have."""
+    kept = {
+        method: some
+        for method, some in scores.items()
+        if sum(len(runs) >= least for runs in some.values()) >= MOST_TASKS * len(some)
     }
-    print(f"| task | {' | '.join(methods)} |\n|{'---|' * (len(methods) + 1)}")
-    by_score = any(judged_by(task) == "score" for task in tasks)
-    bounds = None if by_score else SHARE
+    everywhere = [
+        task
+        for task in next(iter(kept.values()), ())
+        if all(len(some[task]) >= least for some in kept.values())
+    ]
+    return {method: {task: some[task] for task in everywhere} for method, some in kept.items()}
+
+
+def show(runs: list[Run], least: int = 1) -> None:
+    """A table of tasks and methods in Markdown, the aggregates, and how RLE compares."""
+    scores = by_method(runs)
+    tasks = list(next(iter(scores.values()), ()))
+    print(f"| task | {' | '.join(scores)} |\n|{'---|' * (len(scores) + 1)}")
     for task in tasks:
-        cells = [scores[method][task] for method in methods]
+        bounds = None if judged_by(task) == "score" else SHARE
+        cells = [of_method[task] for of_method in scores.values()]
         shown = [f"{text(mean_interval(c, bounds))} ({len(c)})" if c else "" for c in cells]
         print(f"| {task.removeprefix('sparse/')} | {' | '.join(shown)} |")
-    everywhere = [
-        task for task in tasks if all(len(scores[method][task]) >= least for method in methods)
-    ]
-    print(f"\nOver the {len(everywhere)} tasks that all methods have {least} runs of, or more:")
-    by_method = {
-        method: Scores.from_runs(method, {task: scores[method][task] for task in everywhere})
-        for method in methods
-    }
-    if by_score:
-        ppo = by_method["ppo"]
-        by_method = {method: ppo_normalised(found, ppo) for method, found in by_method.items()}
-    for method, found in by_method.items():
+    kept = comparable(scores, least)
+    if "rle" not in kept or not kept["rle"]:
+        print(f"\nNothing to compare: no task has {least} runs of RLE and of the others.")
+        return
+    print(f"\nOver the {len(kept['rle'])} tasks of which each of these has {least} runs or more:")
+    aggregated = {method: Scores.from_runs(method, some) for method, some in kept.items()}
+    by_score = {judged_by(task) == "score" for task in kept["rle"]}
+    if by_score != {False}:
+        if len(by_score) > 1 or "ppo" not in kept:
+            print(
+                "Scores are compared in shares of PPO's: give its runs, and no successes with them."
+            )
+            return
+        ppo = aggregated["ppo"]
+        aggregated = {method: ppo_normalised(found, ppo) for method, found in aggregated.items()}
+    by_rle = aggregated["rle"]
+    for method, found in aggregated.items():
         line = f"{method:12s} IQM {text(aggregate_interval(interquartile_mean, found))}"
         if method != "rle":
-            odds = probability_of_improvement_interval(by_method["rle"], found)
+            odds = probability_of_improvement_interval(by_rle, found)
             line += f"  RLE improves over it with probability {text(odds)}"
         print(line)
 

@@ -140,8 +140,8 @@ class Strategy:
     def weighed(self, shares: Tensor) -> None:
         """Hear which share `[1 + K]` of the rollout's advantages, by absolute size, is whose.
 
-        The task's comes first, then each stream's; of a mixture, others have the rest. A stream without a
-        value head of its own has no advantage and no share.
+        The task's comes first, then each stream's; of a mixture, others have the rest. A stream without
+        a value head of its own has no advantage and no share.
         """
 
     def trained(self) -> tuple[Trained, ...]:

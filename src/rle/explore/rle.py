@@ -30,8 +30,8 @@ from rle.randomness import derive_seed, generator, generator_state, restore_gene
 from rle.tasks.base import State, Step, TaskSpec
 
 SHOWN_IN_FULL = 0.3
-"""The bonus's share of its and the task's advantages from which on all of z is shown, where it may fade. A
-task that is solved now and then leaves the bonus more, most that pay at every step less."""
+"""The bonus's share of its and the task's advantages from which on all of z is shown, where it may fade.
+A task that is solved now and then leaves the bonus more, most that pay at every step less."""
 
 
 class RandomLatentExploration(Strategy):

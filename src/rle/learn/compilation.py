@@ -18,7 +18,7 @@ from rle.errors import CompilerError, UsageError
 logger = logging.getLogger(__name__)
 
 WORTHWHILE_UPDATES = 5_000
-"""Compiling takes about half a minute, less when PyTorch has it cached, and saves a millisecond each."""
+"""Compiling takes about a minute, less when PyTorch has it cached, and saves a millisecond each."""
 MOST_REPEATED = 20
 """Operations that compiled code may do again wherever their result is used, rather than store it."""
 MOST_FORMS = 1_000
