@@ -27,6 +27,12 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def keep_to(number: int) -> None:
+    """Let this process run on so many cores and no others, where the system can do that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:number])
+
+
 def wait_asleep() -> None:
     """Let the threads of this process sleep while they wait, unless the user has said how they are to.
 

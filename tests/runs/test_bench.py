@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from rle.config import RunConfig
 from rle.presets import preset_config
-from rle.runs.bench import _spec_of
+from rle.runs.bench import _asked, _processes, _spec_of
 from rle.runs.bench_table import Rates, table
 from rle.runs.contenders import OurContender
 from rle.runs.limits import Limits
 from rle.runs.rates import RecordedRate, record_rate, recorded_rate
 from rle.runs.rounds import Round, timed_round
+from rle.settings import replace
 from rle.studies import study_names
 from tests.builders import small_config
 from tests.runs.test_images import atari_config
@@ -38,6 +41,25 @@ def test_table_has_medians_and_ranges_of_ratios_within_rounds() -> None:
         *("peer", "10", "10", "60", "2.00x", "1.00", "3.00", "1.5", "4.00", "GB"),
     ]
     assert shown[4:] == ["rle spends its time on: learning 75%, rest 25%"]
+
+
+class Cores:
+    """A contender that says on how many cores its threads may run."""
+
+    def __init__(self, config: RunConfig, warm_up: int) -> None:
+        pass
+
+    def run(self, seconds: float) -> int:
+        return len(os.sched_getaffinity(0))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system cannot do that")
+def test_contenders_have_as_many_cores_as_they_are_given_threads() -> None:
+    """JAX's own threads took half of another core otherwise."""
+    for threads, expected in ((1, 1), (0, len(os.sched_getaffinity(0)))):
+        config = replace(small_config("none"), {"threads": threads})
+        with _processes({"cores": (Cores, config)}, warm_up=0) as pipes:
+            assert _asked(pipes["cores"], "run", 0.0) == expected
 
 
 def test_what_is_missing_is_named_with_what_installs_it() -> None:

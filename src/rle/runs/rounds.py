@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from rle.config import RunConfig
+from rle.machine import keep_to
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,9 @@ def built(path: str, config: RunConfig, warm_up: int) -> Contender:
 def serve(pipe: Connection, make: MakeContender, config: RunConfig, warm_up: int) -> None:
     """The life of a contender's process: build, then call the methods whose names are received."""
     try:
+        if config.machine.threads:
+            # Engines and JAX start threads of their own, whatever PyTorch is told.
+            keep_to(config.machine.threads)
         contender = make(config, warm_up)
         pipe.send(None)
         while True:
