@@ -66,9 +66,8 @@ def options_for(device: torch.device) -> dict[str, Any]:
     """How the compiler is to go about its work for a device."""
     if device.type == "cpu":
         # A C++ program around the kernels is slower to build, but our kernels are many and small: the
-        # Python between them would take about a third of the time. PyTorch's own bound of 50 makes the
-        # later steps of a block compute much of the earlier ones anew, and takes twice as long to write
-        # that out.
+        # Python between them would take about a third of the time. With PyTorch's own bound of 50, the
+        # code of a rollout's block takes twice as long to write, and is no faster.
         return {"cpp_wrapper": True, "realize_opcount_threshold": MOST_REPEATED}
     # A CUDA graph owns what it returns and writes over it when it runs again. What is returned here is
     # where the next call begins (observations, z, counters), and Adam changes what it is given.
