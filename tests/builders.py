@@ -26,7 +26,12 @@ SMALL: dict[str, Any] = {
     "checkpoint_every": 128 * 4,
     "compile": "off",
 }
-PAPERS_F: dict[str, Any] = {"rle__whitened_features": 0, "rle__rarity": 0.0, "rle__anneal": False}
+PAPERS_F: dict[str, Any] = {
+    "rle__whitened_features": 0,
+    "rle__rarity": 0.0,
+    "rle__anneal": False,
+    "rle__fade": False,
+}
 """F = f·z with each feature by itself, as in the paper, on tasks whose default is another."""
 SMALL_STRATEGY: dict[str, dict[str, Any]] = {
     "rle": {"rle.feature_hidden": (16,), "rle.resample_every": 5},

@@ -232,7 +232,7 @@ CASES: dict[str, Case] = {
     "rle.rarity": Case(1.0, ROOMS_WHITENED),
     "rle.centre_rarity": Case(True, varied(ROOMS_WHITENED, rle__rarity=1.0)),
     "rle.episodic_rarity": Case(True, varied(ROOMS_WHITENED, rle__rarity=1.0)),
-    "rle.fade_latent": Case(True),
+    "rle.fade": Case(True),
     "rle.feature_hidden": Case((4,)),
     "rle.feature_activation": Case("elu"),
     "rle.feature_clip": Case(0.5, tiny("gym/CartPole-v1", "rle", normalise_observations=True)),

@@ -296,9 +296,9 @@ class RLEConfig:
     """After which of the two φ follows the value network."""
     condition: bool = True
     """Let policy and value see z."""
-    fade_latent: bool = False
-    """Show policy and value less of z where the bonus's share of the last advantages is small, so that z
-    fades where the task pays; all of z where the bonus has no value head of its own."""
+    fade: bool = False
+    """Where the task pays, show policy and value less of z and weigh the bonus less: the smaller it is
+    beside the task's advantages so far, the less; not where the bonus has no value head of its own."""
     condition_on_bonus: bool = False
     """Let policy and value also see the previous step's bonus."""
     separate_streams: bool = True

@@ -349,7 +349,7 @@ APPLIES_WHEN: Mapping[str, tuple[Condition, ...]] = {
     "rle.feature_update_rate": (RLE_PAYS, FEATURES_CAN_FOLLOW),
     "rle.feature_update": (RLE_PAYS, FEATURES_FOLLOW),
     "rle.condition": OF_RLE,
-    "rle.fade_latent": (RLE_PAYS, LATENT_SEEN, SEPARATE),
+    "rle.fade": (RLE_PAYS, LATENT_SEEN, SEPARATE),
     "rle.condition_on_bonus": OF_RLE,
     "rle.separate_streams": OF_RLE,
     "rle.scale_bonus": OF_RLE,

@@ -19,6 +19,7 @@ RENAMED = {
 """Settings by their dotted names. A setting stays in its section."""
 REMOVED = {
     "network.policy_latent_scale": (1.0, "the policy always sees all of z"),
+    "rle.fade_latent": (False, "z and the bonus fade together (rle.fade)"),
     "rle.weigh_rarity": (False, "the rarity is not weighed, but may be centred"),
 }
 """Settings that are gone, each with the value that means what is always so now, and that in words."""

@@ -124,7 +124,14 @@ def test_every_part_is_told(hook: str, parts: dict[str, Part]) -> None:
     assert all(part.asked == [(hook, *HOOKS[hook])] for part in parts.values())
 
 
-def test_each_part_hears_of_its_own_shares(parts: dict[str, Part]) -> None:
+def test_streams_count_as_their_parts_say(parts: dict[str, Part]) -> None:
+    mixture = Mixture(parts)
+    assert mixture.bonus_weights() is None
+    parts["b"].bonus_weights = lambda: torch.tensor([0.25])
+    assert mixture.bonus_weights().tolist() == [1, 0.25]
+
+
+def test_each_part_hears_of_its_own_advantages(parts: dict[str, Part]) -> None:
     """And of the task's, which comes first."""
     Mixture(parts).weighed(torch.tensor([0.125, 0.25, 0.5]))
     heard = [part.asked[-1][1].tolist() for part in parts.values()]

@@ -334,9 +334,9 @@ class TestWhitenedFeatures:
             RLEConfig(**settings)
 
 
-class TestFadingLatent:
+class TestFading:
     def test_networks_see_as_much_of_z_as_the_bonus_has_of_the_advantages(self) -> None:
-        trainer = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True))
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True))
         trainer.start()
         strategy = trainer.strategy
         z = strategy.latent()
@@ -351,12 +351,49 @@ class TestFadingLatent:
 
     @pytest.mark.parametrize(("share", "shown"), [(0.03, 0.01), (0.15, 0.25), (0.3, 1), (0.9, 1)])
     def test_all_of_it_from_a_share_of_three_tenths_on(self, share: float, shown: float) -> None:
-        strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)).strategy
-        strategy.weighed(torch.tensor([1 - share, share]))
+        strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True)).strategy
+        # What counts is which part is whose, not how large they are.
+        strategy.weighed(0.2 * torch.tensor([1 - share, share]))
         assert float(strategy.shown) == pytest.approx(shown)
 
+    def test_beside_what_the_task_has_had_so_far(self) -> None:
+        """Nothing, then 0.4, then nothing again: 0, 0.2 and 2 / 15 on average, beside 0.1 each time."""
+        strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True)).strategy
+        shown = []
+        for of_task in (0.0, 0.4, 0.0):
+            strategy.weighed(torch.tensor([of_task, 0.1]))
+            shown.append(float(strategy.shown))
+        # The shares are 1, 1/3 and 3/7: from 0.3 on, all of it.
+        assert shown == [1, 1, 1]
+        strategy.weighed(torch.tensor([2.0, 0.1]))
+        # 2.4 / 4 = 0.6 on average; 1/7 of 0.7, over 0.3.
+        assert float(strategy.shown) == pytest.approx((1 / 7 / 0.3) ** 2)
+
+    def test_the_bonus_counts_as_much_as_z_is_shown(self) -> None:
+        """Both of the policy's and of what the bonus's value is taught."""
+        batches, shares = [], []
+        for shown in (1.0, 0.25):
+            settings = {"rle__fade": True, "rle__coefficient": 0.4}
+            trainer = Trainer(small_config("rle", "gym/CartPole-v1", **settings))
+            trainer.start()
+            trainer.collect()
+            trainer.strategy.shown = torch.tensor(shown)
+            batch, _, metrics = trainer.learner.prepare(trainer.rollout, trainer.strategy)
+            batches.append(batch)
+            shares.append(metrics["advantage_share_rle"])
+        whole, faded = batches
+        of_task, of_bonus = (whole.returns - whole.values).T
+        torch.testing.assert_close(whole.advantage, of_task + 0.4 * of_bonus)
+        torch.testing.assert_close(faded.advantage, of_task + 0.1 * of_bonus)
+        taught = torch.stack([of_task, 0.25 * of_bonus], -1)
+        torch.testing.assert_close(faded.returns - faded.values, taught)
+        sizes = float(of_task.abs().mean()), float(of_bonus.abs().mean())
+        for share, weight in zip(shares, (0.4, 0.1), strict=True):
+            expected = weight * sizes[1] / (sizes[0] + weight * sizes[1])
+            assert share == pytest.approx(expected, rel=1e-4)
+
     def test_the_bonus_is_that_of_all_of_z(self) -> None:
-        trainer = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True))
+        trainer = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True))
         trainer.start()
         trainer.iterate()
         trainer.collect()
@@ -366,23 +403,21 @@ class TestFadingLatent:
         assert torch.equal(trainer.strategy.bonus(transitions), paid)
 
     def test_all_of_it_is_shown_while_nothing_else_pays(self) -> None:
-        trainer = Trainer(
-            small_config("rle", "fourroom", rle__fade_latent=True, network__value_gain=0.0)
-        )
+        trainer = Trainer(small_config("rle", "fourroom", rle__fade=True, network__value_gain=0.0))
         trainer.start()
         for _ in range(2):
             metrics, _ = trainer.iterate()
         assert metrics["rle_latent_shown"] == 1
 
     def test_a_rollout_without_advantages_changes_nothing(self) -> None:
-        strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)).strategy
+        strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True)).strategy
         strategy.weighed(torch.tensor([0.85, 0.15]))
         strategy.weighed(torch.tensor([0.0, 0.0]))
         assert float(strategy.shown) == pytest.approx(0.25)
 
     def test_another_bonus_is_no_reason_to_hide_it(self) -> None:
         """RND's bonus outweighs RLE's thirty to one; the task pays nothing, and values start at 0."""
-        settings = {"rle__fade_latent": True, "rle__coefficient": 0.03, "value_gain": 0.0}
+        settings = {"rle__fade": True, "rle__coefficient": 0.03, "value_gain": 0.0}
         trainer = Trainer(small_config("rle+rnd", "fourroom", **settings))
         trainer.start()
         for _ in range(2):
@@ -392,7 +427,7 @@ class TestFadingLatent:
         assert metrics["rle_latent_shown"] == 1
 
     def test_the_previous_bonus_does_not_fade(self) -> None:
-        settings = {"rle__fade_latent": True, "rle__episodic_rarity": False}
+        settings = {"rle__fade": True, "rle__episodic_rarity": False}
         settings["rle__condition_on_bonus"] = True
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", **settings)).strategy
         strategy.weighed(torch.tensor([0.85, 0.15]))
@@ -401,7 +436,7 @@ class TestFadingLatent:
         assert shown.tolist() == [[pytest.approx(0.25)] * d + [1.0]] * 2
 
     def test_without_a_value_head_of_its_own_all_of_it_is_shown(self) -> None:
-        settings = {"rle__fade_latent": True, "rle__separate_streams": False}
+        settings = {"rle__fade": True, "rle__separate_streams": False}
         trainer = Trainer(small_config("rle", "gym/CartPole-v1", **settings))
         trainer.start()
         metrics, _ = trainer.iterate()
@@ -410,7 +445,7 @@ class TestFadingLatent:
         assert "rle_latent_shown" not in metrics
 
     def test_goes_on_from_a_checkpoint_bit_for_bit(self) -> None:
-        config = small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)
+        config = small_config("rle", "gym/CartPole-v1", rle__fade=True)
         whole, first, second = (Trainer(config) for _ in range(3))
         whole.start()
         first.start()
@@ -423,7 +458,7 @@ class TestFadingLatent:
         assert torch.equal(second.learner.parameters, whole.learner.parameters)
 
     def test_another_run_begins_with_as_much_as_was_shown(self) -> None:
-        config = small_config("rle", "gym/CartPole-v1", rle__fade_latent=True)
+        config = small_config("rle", "gym/CartPole-v1", rle__fade=True)
         first, second = Trainer(config), Trainer(config)
         first.start()
         first.iterate()

@@ -84,11 +84,11 @@ def test_the_same_strategy_takes_everything_that_was_learned(source: RunDirector
 @pytest.mark.parametrize("fades", [True, False])
 def test_as_much_of_z_is_shown_as_the_source_showed(fades: bool, tmp_path: Path) -> None:
     """φ is taken from a source whose z does not fade, too: all of it is shown then."""
-    settings = small_config("rle", CARTPOLE, rle__fade_latent=fades)
+    settings = small_config("rle", CARTPOLE, rle__fade=fades)
     faded = train_config(settings, tmp_path / "faded", quiet=True)
     trainer, taken, _ = begun(small_config("rle", CARTPOLE, seed=7), faded)
     assert "features and moments of rle" in taken
-    theirs = float(faded.load_checkpoint()["strategy"]["fading"]) if fades else 1.0
+    theirs = float(faded.load_checkpoint()["strategy"]["fading"]["shown"]) if fades else 1.0
     assert (theirs < 1) == fades
     assert float(trainer.strategy.shown) == theirs
 

@@ -172,7 +172,7 @@ def _judge_following(rle: RLEConfig, felt: Lines, pays: bool) -> list[Finding]:
     if shown and mean(shown) < FADED:
         sentence = (
             f"the task's reward leads, so the networks see {mean(shown):.0%} of z, as "
-            "rle.fade-latent asks."
+            "rle.fade asks."
         )
         return [Finding("fine", "z", sentence, mean(shown))]
     return judge_following(earned, spread, mean(heard), pays, REMEDIES)

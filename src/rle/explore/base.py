@@ -137,11 +137,18 @@ class Strategy:
     def after_rollout(self) -> None:
         """All bonuses of the rollout are computed: use the new statistics from here on."""
 
-    def weighed(self, shares: Tensor) -> None:
-        """Hear which share `[1 + K]` of the rollout's advantages, by absolute size, is whose.
+    def bonus_weights(self) -> Tensor | None:
+        """How much of each stream counts in this rollout's advantages and values, `[K]`; None: all.
 
-        The task's comes first, then each stream's; of a mixture, others have the rest. A stream without
-        a value head of its own has no advantage and no share.
+        Only streams with a value head of their own may count less.
+        """
+        return None
+
+    def weighed(self, sizes: Tensor) -> None:
+        """Hear how large the rollout's advantages are, `[1 + K]`: by absolute size, times coefficients.
+
+        The task's comes first, then each stream's, before `bonus_weights`. A stream without a value head
+        of its own has none.
         """
 
     def trained(self) -> tuple[Trained, ...]:

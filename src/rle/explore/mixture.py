@@ -153,9 +153,21 @@ class Mixture(Strategy):
         for part in self.parts.values():
             part.after_rollout()
 
-    def weighed(self, shares: Tensor) -> None:
-        sizes = [len(part.streams) for part in self.parts.values()]
-        of_task, of_parts = shares[:1], shares[1:].split(sizes)
+    def bonus_weights(self) -> Tensor | None:
+        counted = [(part, part.bonus_weights()) for part in self.parts.values()]
+        known = next((weights for _, weights in counted if weights is not None), None)
+        if known is None:
+            return None
+        return torch.cat(
+            [
+                known.new_ones(len(part.streams)) if weights is None else weights
+                for part, weights in counted
+            ]
+        )
+
+    def weighed(self, sizes: Tensor) -> None:
+        streams = [len(part.streams) for part in self.parts.values()]
+        of_task, of_parts = sizes[:1], sizes[1:].split(streams)
         for part, own in zip(self.parts.values(), of_parts, strict=True):
             part.weighed(torch.cat([of_task, own]))
 

@@ -30,7 +30,7 @@ from rle.randomness import derive_seed, generator, generator_state, restore_gene
 from rle.tasks.base import State, Step, TaskSpec
 
 SHOWN_IN_FULL = 0.3
-"""The bonus's share of its and the task's advantages from which on all of z is shown, where it may fade.
+"""The bonus's share of its and the task's advantages from which on nothing fades, where it may.
 A task that is solved now and then leaves the bonus more, most that pay at every step less."""
 
 
@@ -57,7 +57,7 @@ class RandomLatentExploration(Strategy):
         self._micro_batch = micro_batch
         self.whole = config.episodic_rarity and config.rarity > 0
         seen = config.condition and config.coefficient > 0
-        self._fades = config.fade_latent and config.separate_streams and seen
+        self._fades = config.fade and config.separate_streams and seen
         if config.standardise and config.coefficient > 0:
             self.warmup_rollouts = config.warmup_rollouts
         # z, and the bonus of the previous step under it.
@@ -93,7 +93,9 @@ class RandomLatentExploration(Strategy):
         self._initial_features = self._feature_vector()
         self._time = 0
         self.shown = torch.ones((), device=device)
-        """How much of z the networks see: all, unless it fades."""
+        """How much of z the networks see, and how much the bonus counts: all, unless they fade."""
+        self._task_size = RunningMeanStd((), device)
+        """How large the task's advantages have been, rollout by rollout, since the run began."""
         self._is_z = torch.arange(self.latent_size, device=device) < config.dimension
         self._directed = RunningMeanStd((), device)
         """f(s')·z of the rollout, where F is not that alone."""
@@ -147,15 +149,23 @@ class RandomLatentExploration(Strategy):
             return latent
         return torch.where(self._is_z, latent * self.shown, latent)
 
-    def weighed(self, shares: Tensor) -> None:
+    def bonus_weights(self) -> Tensor | None:
+        # Where z is hidden, F is noise to whoever cannot see it.
+        return self.shown[None] if self._fades else None
+
+    def weighed(self, sizes: Tensor) -> None:
         # Adam moves the weights that read z at its own speed, however little the bonus weighs: what they
         # can do to the policy is bounded by how much of z there is to read.
         if self._fades:
-            of_task, own = shares[0], shares[1]
-            # Beside the task's alone: another bonus is no reason to hide z.
-            shown = (own / (of_task + own) / SHOWN_IN_FULL).clamp(max=1).square()
+            of_task, own = sizes[0], sizes[1]
             # A rollout that did nothing but reset its environments says nothing.
-            self.shown = torch.where(own > 0, shown, self.shown)
+            told = own > 0
+            # Over the run so far: a task that is solved has small advantages again, and no need of z.
+            # Beside the task's alone: another bonus is no reason to hide z.
+            self._task_size.update(of_task, told)
+            usual = self._task_size.mean.float()
+            shown = (own / (usual + own) / SHOWN_IN_FULL).clamp(max=1).square()
+            self.shown = torch.where(told, shown, self.shown)
 
     def after_step(self, step: Step) -> Tensor | None:
         # No branch depends on data: the loop around this may be compiled as a whole.
@@ -287,7 +297,9 @@ class RandomLatentExploration(Strategy):
         self._generator = generator(seed, "latents")
 
     def state_dict(self) -> State:
-        fading = {"fading": self.shown} if self._fades else {}
+        fading = {"fading": {"shown": self.shown, "task": self._task_size.state_dict()}}
+        if not self._fades:
+            fading = {}
         return fading | {
             "features": dict(self.features.state_dict()),
             "initial_features": self._initial_features,
@@ -303,7 +315,8 @@ class RandomLatentExploration(Strategy):
         # Checkpoints are written between rollouts, when nothing is pending.
         self.random_reward.load_state_dict({"moments": state["moments"]})
         if self._fades:
-            self.shown = state["fading"].to(self.device)
+            self.shown = state["fading"]["shown"].to(self.device)
+            self._task_size.load_state_dict(state["fading"]["task"])
         self._latent = state["latent"].to(self.device)
         self._countdown = state["countdown"].to(self.device)
         self._generator = restore_generator(state["generator"])
@@ -313,7 +326,8 @@ class RandomLatentExploration(Strategy):
         self._initial_features = self._feature_vector()
         if self._fades:
             # The networks that are inherited were shown so much of z; all of it, if it did not fade.
-            self.shown = state.get("fading", torch.ones(())).to(self.device)
+            fading = state.get("fading", {"shown": torch.ones(())})
+            self.shown = fading["shown"].to(self.device)
 
 
 def _random_reward(

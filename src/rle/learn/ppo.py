@@ -42,6 +42,11 @@ def _asked(strategy: Strategy, transitions: Transitions) -> Tensor:
     return bonus
 
 
+def _sizes(per_stream: Tensor, weights: Tensor) -> Tensor:
+    """How large each head's advantages `[B, K]` are in the policy's, `[K]`."""
+    return (per_stream * weights).abs().mean(0)
+
+
 STATISTICS = ("policy_loss", "entropy", "approximate_kl", "clip_fraction", "gradient_norm")
 
 
@@ -181,24 +186,35 @@ class PPO(Learner):
         )
         returns = per_stream + values
         told = self._world.gather_all([reward, per_stream, returns, values], 1)
+        counted = self._counted(strategy)
+        weights = self._coefficients * counted
         everyone = Everyone(
-            (told[1] * self._coefficients).sum(-1).flatten(),
+            (told[1] * weights).sum(-1).flatten(),
             None if real_everywhere is None else real_everywhere.flatten(),
         )
-        shares = torch.zeros(len(self.streams), device=scaled.device)
-        shares[self._separate] = self._shares(told[1].flatten(0, 1))
-        strategy.weighed(shares)
+        sizes = torch.zeros(len(self.streams), device=scaled.device)
+        sizes[self._separate] = _sizes(told[1].flatten(0, 1), self._coefficients)
+        strategy.weighed(sizes)
         batch = Batch(
             rollout.flat_observation(),
             None if latent is None else latent[:-1].flatten(0, 1),
             rollout.action.flatten(0, 1),
             log_probability.flatten(),
             values.flatten(0, 1),
-            (per_stream * self._coefficients).sum(-1).flatten(),
-            returns.flatten(0, 1),
+            (per_stream * weights).sum(-1).flatten(),
+            # What counts less is learned less: nothing else that the network knows is to suffer for it.
+            (per_stream * counted + values).flatten(0, 1),
             None if real is None else real.flatten(),
         )
-        return batch, everyone, self._describe([part.flatten(0, 1) for part in told], everyone.mask)
+        told = [part.flatten(0, 1) for part in told]
+        return batch, everyone, self._describe(told, everyone.mask, weights)
+
+    def _counted(self, strategy: Strategy) -> Tensor:
+        """How much of each head's stream counts in this rollout, `[K]`: all of the task's."""
+        of_bonuses = strategy.bonus_weights()
+        if of_bonuses is None:
+            return torch.ones_like(self._coefficients)
+        return torch.cat([of_bonuses.new_ones(1), of_bonuses])[self._separate]
 
     def _evaluate(
         self,
@@ -289,15 +305,13 @@ class PPO(Learner):
         means = torch.stack(totals).mean(0).tolist()
         return dict(zip(names, means, strict=True))
 
-    def _shares(self, per_stream: Tensor) -> Tensor:
-        """Of the policy's advantages, by absolute size: each head's share `[K]` of `[B, K]`."""
-        sizes = (per_stream * self._coefficients).abs().mean(0)
-        return torch.where(sizes.sum() > 0, sizes / sizes.sum(), 0.0)
-
-    def _describe(self, told: list[Tensor], real: Tensor | None) -> dict[str, float]:
+    def _describe(
+        self, told: list[Tensor], real: Tensor | None, weights: Tensor
+    ) -> dict[str, float]:
         """Diagnostics of the streams: bonus size, value fit, share of the advantage.
 
-        `told` are rewards, advantages, returns and values of everyone's transitions, each `[B, K]`.
+        `told` are rewards, advantages, returns and values of everyone's transitions, each `[B, K]`;
+        `weights` `[K]` are those of the advantages.
         """
         reward, per_stream, returns, values = told
         if real is not None:
@@ -315,7 +329,8 @@ class PPO(Learner):
                 found[f"bonus_{stream.name}_std"] = bonus.std()
             found[f"bonus_{stream.name}_min"] = bonus.min()
             found[f"bonus_{stream.name}_max"] = bonus.max()
-        share = self._shares(per_stream)
+        sizes = _sizes(per_stream, weights)
+        share = torch.where(sizes.sum() > 0, sizes / sizes.sum(), 0.0)
         residual = (returns - values).var(0) if several else torch.zeros_like(share)
         variance = returns.var(0) if several else torch.zeros_like(share)
         unexplained = residual / variance

@@ -35,7 +35,7 @@ WHITENED_RLE: Settings = {
     # Only where observations are normalised: what hardly ever moves and then jumps is not all there is.
     "rle.feature_clip": 1.5,
     # However little the bonus weighs, Adam moves what reads z at full speed: show less of it then.
-    "rle.fade_latent": True,
+    "rle.fade": True,
     "rle.feature_hidden": (128, 128),
     "rle.feature_activation": "relu",
     "rle.feature_update_rate": 0.0,

@@ -46,7 +46,7 @@ INGREDIENTS = (
         feature_hidden=(64, 64, 64),
     ),
     rle_with("not-annealed", anneal=False),
-    rle_with("latent-not-faded", fade_latent=False),
+    rle_with("not-faded", fade=False),
     Method("rle-loud-first-values", "rle", {"network.value_gain": 1.0}),
     Method("rle-enlarged-rewards", "rle", {"learner.enlarge_reward": True}),
     rle_with("d32", dimension=32),
