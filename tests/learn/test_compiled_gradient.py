@@ -62,6 +62,9 @@ def on_a_minibatch(gradients: Gradients, trainer: Trainer, batch: Any) -> tuple[
     ("explore", "settings", "together"),
     [
         ("none", {}, True),
+        # Where the first layer is a sum of columns.
+        ("none", {"task": "sparse/Maze-13-1", "hidden": (16, 24)}, True),
+        ("rle", {"task": "sparse/Maze-13-1", "hidden": (16, 24)}, True),
         ("rle", {}, True),
         # Noisy layers make more of their inputs than a product.
         ("noisy", {}, True),
@@ -73,6 +76,9 @@ def on_a_minibatch(gradients: Gradients, trainer: Trainer, batch: Any) -> tuple[
 def test_compiled_gradient_is_the_plain_one(
     explore: str, settings: dict[str, Any], together: bool, products: list[str]
 ) -> None:
+    settings = dict(settings)
+    if hidden := settings.pop("hidden", ()):
+        settings |= {"policy_hidden": hidden, "value_hidden": hidden}
     trainer = Trainer(small_config(explore, compile="off", **settings))
     trainer.start()
     trainer.collect()

@@ -19,11 +19,13 @@ from rle.learn.adam import Adam
 from rle.learn.base import Learner
 from rle.learn.batch import Batch, Everyone, pieces
 from rle.learn.compilation import compiled
+from rle.learn.frames import StackedFrames
 from rle.learn.gradients import Gradients
 from rle.learn.loss import LossWeights
 from rle.learn.rollout import Rollout
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.distributions import ActionDistribution
+from rle.nets.ones import places_of_ones
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State
 from rle.world import ALONE, World
@@ -65,8 +67,11 @@ class PPO(Learner):
         compile: bool = False,
         micro_batch: int | None = None,
         world: World = ALONE,
+        ones: int | None = None,
     ) -> None:
+        """With `ones`, the networks are shown where these are: observations are so many among zeros."""
         self.network = network
+        self._ones = ones
         self._world = world
         self.config = config
         self._strategy = strategy
@@ -172,8 +177,15 @@ class PPO(Learner):
 
         latent = strategy.network_input(rollout.latent)
         known = rollout.values
+        shown: Tensor | StackedFrames
+        if self._ones is None:
+            shown = rollout.flat_observation()
+            to_value = None if known is not None else rollout.observation
+        else:
+            to_value = places_of_ones(rollout.observation, self._ones)
+            shown = to_value.flatten(0, 1)
         values, log_probability = self._evaluation(
-            None if known is not None else rollout.observation,
+            to_value,
             latent,
             known,
             rollout.policy_output,
@@ -196,7 +208,7 @@ class PPO(Learner):
         sizes[self._separate] = _sizes(told[1].flatten(0, 1), self._coefficients)
         strategy.weighed(sizes)
         batch = Batch(
-            rollout.flat_observation(),
+            shown,
             None if latent is None else latent[:-1].flatten(0, 1),
             rollout.action.flatten(0, 1),
             log_probability.flatten(),

@@ -31,6 +31,8 @@ class ActorCritic(nn.Module, ABC):
     beside_latent: Mapping[str, int] = {}
     """Of every weight matrix that the latent input is concatenated for: how many of its columns, the
     first ones, see something else."""
+    reads_ones = False
+    """Whether observations that are a few ones among zeros may be given as where the ones are."""
     log_std: nn.Parameter | None
     """`[size]`, where actions are continuous: it does not depend on the state (PPO detail)."""
 
@@ -109,6 +111,7 @@ class VectorActorCritic(ActorCritic):
             if encoded
             else None
         )
+        self.reads_ones = bool(config.policy_hidden and (before or after))
         alike = not split and config.policy_hidden == config.value_hidden
         self._alike = (self.policy_body, value_body) if alike else None
         """Both bodies, if they are of one shape and see the same."""
@@ -134,7 +137,7 @@ class VectorActorCritic(ActorCritic):
     def forward(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor]:
         encoded = self._encode(latent)
         if self._alike and observation.ndim == 2 and torch.compiler.is_compiling():
-            of_policy, of_value = side_by_side(*self._alike, _join(observation, encoded))
+            of_policy, of_value = side_by_side(*self._alike, observation, encoded)
             return self._policy_of(of_policy), self._values_of(of_value)
         return self._policy(observation, encoded), self._value(observation, encoded)
 
@@ -144,16 +147,16 @@ class VectorActorCritic(ActorCritic):
         return self.latent_encoder(latent)
 
     def _policy(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
-        return self._policy_of(self.policy_body(_join(observation, encoded)))
+        return self._policy_of(self.policy_body(observation, encoded))
 
     def _policy_of(self, hidden: Tensor) -> Tensor:
         return self._with_std(apply_heads(hidden, [self.policy_head]))
 
     def _value(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
         if self.value_tail is None:
-            hidden = self.value_body(_join(observation, encoded))
+            hidden = self.value_body(observation, encoded)
         else:
-            hidden = self.value_tail(_join(self.value_body(observation), encoded))
+            hidden = self.value_tail(self.value_body(observation), encoded)
         return self._values_of(hidden)
 
     def _values_of(self, hidden: Tensor) -> Tensor:
@@ -180,7 +183,3 @@ def _first_weights(
     """The weights of a body's first layer, or of the heads on a body without layers."""
     layers = [f"{body}.layers.0"] if hidden else heads
     return {f"{layer}.weight": columns for layer in layers}
-
-
-def _join(values: Tensor, latent: Tensor | None) -> Tensor:
-    return values if latent is None else torch.cat([values, latent], -1)

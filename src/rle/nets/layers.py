@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from rle.config import Activation
 from rle.core.features import initialise
+from rle.nets.ones import sum_of_columns
 
 LinearFactory = Callable[[int, int], nn.Linear]
 """Makes a linear layer of (inputs, outputs); a strategy may give noisy ones."""
@@ -121,6 +122,22 @@ def _linear(x: Tensor, layer: nn.Linear) -> Tensor:
     return functional.linear(x, layer.weight, layer.bias)
 
 
+def _of_ones(places: Tensor, beside: Tensor | None, layers: Sequence[nn.Linear]) -> Tensor:
+    """What `layers` make of ones at `places` and what stands `beside` them, `[..., outputs of all]`."""
+    weight = torch.cat([layer.weight for layer in layers]) if len(layers) > 1 else layers[0].weight
+    if beside is None:
+        return sum_of_columns(places, weight)
+    inputs = weight.shape[1] - beside.shape[-1]
+    return sum_of_columns(places, weight[:, :inputs]) + functional.linear(
+        beside, weight[:, inputs:]
+    )
+
+
+def join(values: Tensor, beside: Tensor | None) -> Tensor:
+    """Both as one vector."""
+    return values if beside is None else torch.cat([values, beside], -1)
+
+
 def apply_heads(x: Tensor, layers: Sequence[nn.Module]) -> Tensor:
     """What all `layers` make of `x` `[..., inputs]`, beside each other: `[..., outputs of all]`.
 
@@ -145,7 +162,10 @@ HIDDEN_GAIN = math.sqrt(2)
 
 
 class MLP(nn.Module):
-    """Linear layers with an activation after each; `[..., inputs] -> [..., sizes[-1]]`."""
+    """Linear layers with an activation after each; `[..., inputs] -> [..., sizes[-1]]`.
+
+    Inputs that are a few ones among zeros may be given as where the ones are, see `rle.nets.ones`.
+    """
 
     def __init__(
         self,
@@ -165,8 +185,14 @@ class MLP(nn.Module):
         self.width = widths[-1]
         self._activate = ACTIVATIONS[activation]
 
-    def forward(self, x: Tensor) -> Tensor:
-        for layer in self._linears:
+    def forward(self, x: Tensor, beside: Tensor | None = None) -> Tensor:
+        """Of `x` and what stands `beside` it: numbers `[..., part of the inputs]`."""
+        if x.is_floating_point():
+            x, layers = join(x, beside), self._linears
+        else:
+            first, *layers = self._linears
+            x = self._activate(_of_ones(x, beside, [first]) + first.bias)
+        for layer in layers:
             x = self._activate(_linear(x, layer))
         return x
 
@@ -192,16 +218,24 @@ class _PairOfProducts(torch.autograd.Function):
         return of_x, torch.bmm(gradient.mT, x)
 
 
-def side_by_side(first: MLP, second: MLP, x: Tensor) -> tuple[Tensor, Tensor]:
-    """What two MLPs of one shape make of `x` `[B, inputs]`, each `[B, width]`, for compiled code.
+def side_by_side(
+    first: MLP, second: MLP, x: Tensor, beside: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """What two MLPs of one shape make of `x` and what stands `beside` it, each `[B, width]`.
 
-    Half as many kernels, and biases are added where the activation is computed instead of being copied
-    to where a product then adds to them.
+    For compiled code: half as many kernels, and biases are added where the activation is computed
+    instead of being copied to where a product then adds to them.
     """
-    both = x.expand(2, *x.shape)
-    for layers in zip(first._linears, second._linears, strict=True):
-        weight = torch.stack([layer.weight for layer in layers])
-        bias = torch.stack([layer.bias for layer in layers])
+    pairs = list(zip(first._linears, second._linears, strict=True))
+    if x.is_floating_point():
+        both = join(x, beside).expand(2, len(x), -1)
+    else:
+        pair = pairs.pop(0)
+        together = _of_ones(x, beside, pair) + torch.cat([layer.bias for layer in pair])
+        both = first._activate(together.unflatten(1, (2, -1)).transpose(0, 1))
+    for pair in pairs:
+        weight = torch.stack([layer.weight for layer in pair])
+        bias = torch.stack([layer.bias for layer in pair])
         both = first._activate(_PairOfProducts.apply(both, weight) + bias[:, None])
     of_first, of_second = both.unbind(0)
     return of_first, of_second
@@ -221,5 +255,5 @@ class Head(MLP):
         super().__init__(inputs, hidden, activation, generator)
         self.output = initialise(nn.Linear(self.width, outputs), math.sqrt(2), generator)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.output(super().forward(x))
+    def forward(self, x: Tensor, beside: Tensor | None = None) -> Tensor:
+        return self.output(super().forward(x, beside))

@@ -123,6 +123,9 @@ class TaskSpec:
     """How many frames an image observation shows, one after the other along its channels."""
     image: ImageView | None = None
     """How images become observations, where an environment shows them in another way."""
+    ones: int | None = None
+    """How many ones there are in every observation that is acted on, all else being zeros; None: it is
+    something else."""
 
     @property
     def is_image(self) -> bool:

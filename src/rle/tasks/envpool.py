@@ -164,6 +164,7 @@ class EnvPoolTask(Task):
             self.layout.shape,
             self.layout.dtype,
             action_space_of(f"envpool/{env_id}", engine.gymnasium_action_space),
+            ones=self.layout.ones,
         )
         self._pool: Any = None
         self._seed = 0
@@ -291,6 +292,9 @@ class EnvPoolTask(Task):
 
 class Layout:
     """How one environment's observations become one tensor."""
+
+    ones: int | None = None
+    """How many ones there are among zeros, if they are nothing else."""
 
     def __init__(
         self, env_id: str, space: spaces.Space[Any], observed: Collection[str] = ()

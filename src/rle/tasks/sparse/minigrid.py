@@ -33,6 +33,8 @@ SIZE = SIDE * SIDE * (KINDS + COLOURS + STATES) + DIRECTIONS
 class SymbolicView(Layout):
     """float32 `[N, 984]`: of every cell its object, colour and state; then the direction."""
 
+    ones = SIDE * SIDE * 3 + 1
+
     def __init__(self, env_id: str, space: spaces.Space[Any]) -> None:
         super().__init__(env_id, space, ("image", "direction"))
         self.shape = (SIZE,)

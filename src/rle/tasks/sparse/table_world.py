@@ -54,7 +54,8 @@ class TableWorld(Task):
         """`time_limit` takes the place of the rules' own."""
         self._actions = rules.moves.shape[1]
         size = rules.view.shape[1]
-        self.spec = TaskSpec(num_envs, (size,), torch.float32, Discrete(self._actions))
+        discrete = Discrete(self._actions)
+        self.spec = TaskSpec(num_envs, (size,), torch.float32, discrete, ones=_ones_in(rules))
         self.time_limit = rules.time_limit if time_limit is None else time_limit
         self.as_is = torch.ones(size, dtype=torch.bool)
         self._device = torch.device(device)
@@ -105,3 +106,22 @@ class TableWorld(Task):
         require_form(self.state_dict(), state)
         self._state = state["state"].to(self._device)
         self._clock = state["clock"].to(self._device)
+
+
+def _ones_in(rules: Rules) -> int | None:
+    """How many ones there are among the zeros of what is shown of every state that is acted in."""
+    shown = rules.view[_reached(rules) & ~rules.over]
+    counts = shown.sum(1)
+    alike = bool(((shown == 0) | (shown == 1)).all() and (counts == counts[0]).all())
+    return int(counts[0]) if alike else None
+
+
+def _reached(rules: Rules) -> Tensor:
+    """The states that an episode can come to, bool `[S]`."""
+    reached = torch.zeros(len(rules.moves), dtype=torch.bool)
+    newly = torch.zeros(1, dtype=torch.int64)
+    while len(newly):
+        reached[newly] = True
+        following = rules.moves[newly].unique()
+        newly = following[~reached[following]]
+    return reached
