@@ -87,6 +87,17 @@ _declare(
     "which strategy is held up by a square of random observations",
     "fourroom-noisytv",
 )
+register(
+    Study(
+        "fourroom-desktop",
+        "the default outside the paper's presets in FourRoom, without reward and with the far corner",
+        ("fourroom", "fourroom-sparse"),
+        METHODS,
+        seeds=10,
+        total_steps=2_500_000,
+        preset="desktop",
+    )
+)
 _declare(
     "fourroom-ablations",
     "what each of RLE's choices does without reward",

@@ -64,18 +64,18 @@ def test_rewarded_steps_are_counted_until_there_are_enough() -> None:
     assert task._record(np.ones(2), never, never, {})[0].tolist() == [0, 1]
 
 
-def test_a_held_action_is_eight_frames_of_the_same_and_an_episode_as_long() -> None:
+def test_a_held_action_is_four_frames_of_the_same_and_an_episode_as_long() -> None:
     held = made("CartpoleSwingupSparse")
     engine = ENGINES["CartpoleSwingupSparse"]._replace(held=1)
     frame_by_frame = SuccessTask(engine, Wanted("", EnvironmentConfig(num_envs=2), CPU))
     torch.testing.assert_close(held.reset(0), frame_by_frame.reset(0))
-    for number in range(125):
+    for number in range(250):
         action = torch.full((2, 1), -1.0 if number % 2 else 0.5)
         step = held.step(action)
-        for _ in range(8):
+        for _ in range(4):
             frame = frame_by_frame.step(action)
         torch.testing.assert_close(step.next_observation, frame.next_observation)
-        assert step.truncated.tolist() == frame.truncated.tolist() == [number == 124] * 2
+        assert step.truncated.tolist() == frame.truncated.tolist() == [number == 249] * 2
     held.close()
     frame_by_frame.close()
 

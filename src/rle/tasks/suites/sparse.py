@@ -81,7 +81,7 @@ ENGINES: Mapping[str, Engine] = {
     "MountainCar": Engine("MountainCar-v0", 30, by_ending=True),
     "MountainCarContinuous": Engine("MountainCarContinuous-v0", 30, by_ending=True),
     "CartpoleSwingupSparse": Engine(
-        "CartpoleSwingupSparse-v1", 12.5, False, 63, ("position", "velocity"), "control", held=8
+        "CartpoleSwingupSparse-v1", 25, False, 125, ("position", "velocity"), "control", held=4
     ),
     "AcrobotSwingupSparse": Engine(
         "AcrobotSwingupSparse-v1", 100, False, 1, ("orientations", "velocity"), "control"
