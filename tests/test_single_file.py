@@ -20,6 +20,7 @@ from rle.nets.distributions import Categorical
 from rle.presets import preset_config
 from rle.randomness import generator
 from rle.runs.trainer import Trainer
+from rle.settings import replace
 from rle.tasks.atari import OPTIONS, STEP_LIMIT
 from rle.tasks.base import Discrete, TaskSpec
 from rle.tasks.fourroom import GOAL, NUM_ACTIONS, SIZE, FourRoom
@@ -108,8 +109,9 @@ def copy(mine: nn.Module, theirs: nn.Module) -> None:
 
 
 def library(task: str) -> tuple[ActorCritic, nn.Module]:
-    """The package's networks and φ."""
-    config, spec = preset_config(task, "rle", "paper"), SPECS[task]
+    """The package's networks and φ, in the one precision that the file has."""
+    spec = SPECS[task]
+    config = replace(preset_config(task, "rle", "paper"), {"precision": "float32"})
     assert config.rle is not None
     strategy = build_rle(config, config.rle, spec, torch.device("cpu"))
     return make_actor_critic(

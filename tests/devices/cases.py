@@ -27,7 +27,11 @@ FOLLOWING = {
 }
 SHORT = {"time_limit": 5}
 """Episodes, of which several end in every rollout."""
-ATARI = {"num_envs": 2, "total_steps": 2 * STEPS * 4, "embedding": (16,), "micro_batch": 8}
+ATARI = {
+    **{"num_envs": 2, "total_steps": 2 * STEPS * 4, "embedding": (16,), "micro_batch": 8},
+    # Some processors would compute in bfloat16, which the other device is not said to have.
+    "precision": "float32",
+}
 
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "none": ("fourroom-sparse", "none", SHORT),

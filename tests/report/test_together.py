@@ -1,5 +1,6 @@
 """Parts of a report's work on several cores come out as on one."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -50,6 +51,32 @@ def test_a_part_whose_process_is_killed_is_noticed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv(SHARE, "2")
     with pytest.raises(BrokenProcessPool):
         each(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(FEWEST))
+
+
+class Loop:
+    """Reachable from itself alone: only the garbage collector finds that nobody has it any more."""
+
+    def __init__(self, notes: Path) -> None:
+        self.itself, self.notes = self, notes
+
+    def __del__(self) -> None:
+        (self.notes / str(os.getpid())).touch()
+
+
+def test_a_copy_does_not_clear_away_what_it_is_a_copy_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine's threads, for one: there are none in the copy to be ended, which ended that."""
+    monkeypatch.setenv(SHARE, "2")
+    gc.disable()
+    try:
+        Loop(tmp_path)
+        each(lambda _: gc.collect(), range(FEWEST))
+        assert not list(tmp_path.iterdir())
+        gc.collect()
+    finally:
+        gc.enable()
+    assert [path.name for path in tmp_path.iterdir()] == [str(os.getpid())]
 
 
 THREADS_FIRST = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import sys
 import warnings
@@ -40,7 +41,8 @@ def each(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Resu
             warnings.filterwarnings("ignore", ".*multi-threaded.*", DeprecationWarning)
             # It notices if a process is killed, as a multiprocessing.Pool does not.
             context = multiprocessing.get_context("fork")
-            with ProcessPoolExecutor(processes, context) as pool:
+            # Frozen, what it inherits is never cleared away: an engine would end threads it has not.
+            with ProcessPoolExecutor(processes, context, initializer=gc.freeze) as pool:
                 return list(pool.map(_part, range(len(items))))
     finally:
         _work = None
