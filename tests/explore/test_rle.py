@@ -344,13 +344,13 @@ class TestFading:
         metrics, _ = trainer.iterate()
         share = metrics["advantage_share_rle"]
         assert 0.001 < share < 0.5  # the task pays 1 for every step
-        shown = min(1, share / 0.3) ** 2
+        shown = min(1, share / 0.1) ** 2
         assert metrics["rle_latent_shown"] == pytest.approx(shown)
         z = strategy.latent()
         torch.testing.assert_close(strategy.network_input(z), z * shown)
 
-    @pytest.mark.parametrize(("share", "shown"), [(0.03, 0.01), (0.15, 0.25), (0.3, 1), (0.9, 1)])
-    def test_all_of_it_from_a_share_of_three_tenths_on(self, share: float, shown: float) -> None:
+    @pytest.mark.parametrize(("share", "shown"), [(0.01, 0.01), (0.05, 0.25), (0.1, 1), (0.9, 1)])
+    def test_all_of_it_from_a_share_of_a_tenth_on(self, share: float, shown: float) -> None:
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True)).strategy
         # What counts is which part is whose, not how large they are.
         strategy.weighed(0.2 * torch.tensor([1 - share, share]))
@@ -363,11 +363,11 @@ class TestFading:
         for of_task in (0.0, 0.4, 0.0):
             strategy.weighed(torch.tensor([of_task, 0.1]))
             shown.append(float(strategy.shown))
-        # The shares are 1, 1/3 and 3/7: from 0.3 on, all of it.
+        # The shares are 1, 1/3 and 3/7: from 0.1 on, all of it.
         assert shown == [1, 1, 1]
-        strategy.weighed(torch.tensor([2.0, 0.1]))
-        # 2.4 / 4 = 0.6 on average; 1/7 of 0.7, over 0.3.
-        assert float(strategy.shown) == pytest.approx((1 / 7 / 0.3) ** 2)
+        strategy.weighed(torch.tensor([8.0, 0.1]))
+        # 8.4 / 4 = 2.1 on average; 1/22 of 2.2, over 0.1.
+        assert float(strategy.shown) == pytest.approx((1 / 22 / 0.1) ** 2)
 
     def test_the_bonus_counts_as_much_as_z_is_shown(self) -> None:
         """Both of the policy's and of what the bonus's value is taught."""
@@ -411,7 +411,7 @@ class TestFading:
 
     def test_a_rollout_without_advantages_changes_nothing(self) -> None:
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True)).strategy
-        strategy.weighed(torch.tensor([0.85, 0.15]))
+        strategy.weighed(torch.tensor([0.95, 0.05]))
         strategy.weighed(torch.tensor([0.0, 0.0]))
         assert float(strategy.shown) == pytest.approx(0.25)
 
@@ -430,7 +430,7 @@ class TestFading:
         settings = {"rle__fade": True, "rle__episodic_rarity": False}
         settings["rle__condition_on_bonus"] = True
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", **settings)).strategy
-        strategy.weighed(torch.tensor([0.85, 0.15]))
+        strategy.weighed(torch.tensor([0.95, 0.05]))
         d = strategy.config.dimension
         shown = strategy.network_input(torch.ones(2, d + 1))
         assert shown.tolist() == [[pytest.approx(0.25)] * d + [1.0]] * 2

@@ -29,7 +29,7 @@ from rle.nets.layers import MLP
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
 from rle.tasks.base import State, Step, TaskSpec
 
-SHOWN_IN_FULL = 0.3
+SHOWN_IN_FULL = 0.1
 """The bonus's share of its and the task's advantages from which on nothing fades, where it may.
 A task that is solved now and then leaves the bonus more, most that pay at every step less."""
 
