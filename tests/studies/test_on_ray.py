@@ -6,7 +6,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +17,10 @@ from rle.runs.files import is_held
 from rle.studies import study_status
 from rle.studies.executor import STOP_SECONDS
 from rle.studies.folder import last_words
-from rle.studies.on_ray import room_for
+from rle.studies.on_ray import RayExecutor, room_for
+from rle.studies.resources import Resources
 from rle.studies.schedule import CANCELS
+from tests.builders import small_config
 from tests.runs.test_stopping import wait_for
 from tests.studies.test_parts import FOLDERS, STUDY
 
@@ -36,6 +38,46 @@ def test_no_run_is_spread_over_two_machines() -> None:
     assert room_for(nodes, {"CPU": 0.5, "GPU": 0.5}) == min(10, 2)
     assert room_for(nodes, {"CPU": 6, "GPU": 0}) == 0
     assert room_for(nodes, {"CPU": 1, "memory": 1e9}) == min(5, 3)
+
+
+class OneIsSlow:
+    """A Ray of one machine, on which every run but the one called slow ends when it is cancelled."""
+
+    def __init__(self) -> None:
+        self.cancelled: list[tuple[str, bool]] = []
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": True, "Resources": {"CPU": 2.0}}]
+
+    def remote(self, *_: Any, **options: Any) -> Any:
+        return lambda _: SimpleNamespace(remote=lambda job, config, path, share: path.name)
+
+    def cancel(self, result: str, force: bool = False) -> None:
+        self.cancelled.append((result, force))
+
+    def wait(self, results: list[str], num_returns: int, timeout: float) -> Any:
+        assert num_returns == len(results)
+        over = [name for name in results if (name, False) in self.cancelled and name != "slow"]
+        return over, [name for name in results if name not in over]
+
+    def shutdown(self) -> None:
+        self.cancelled.append(("all", True))
+
+
+@pytest.mark.parametrize("names", [["slow", "quick"], []])
+def test_only_what_does_not_end_is_ended_by_force(
+    names: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Ray has died of a cancellation of what had just ended."""
+    ray = OneIsSlow()
+    monkeypatch.setattr("rle.studies.on_ray._connected", lambda _: ray)
+    executor = RayExecutor("local", Resources(), lambda *_: None)
+    for name in names:
+        executor.submit(name, small_config("rle"), tmp_path / name)
+    executor.stop()
+    forced = [name for name, force in ray.cancelled if force]
+    assert [name for name, force in ray.cancelled if not force] == names
+    assert forced == [*(name for name in names if name == "slow"), "all"]
 
 
 def test_no_ray(
@@ -134,7 +176,7 @@ def test_interrupting_cancels(number: signal.Signals, tmp_path: Path) -> None:
     # A terminal's Ctrl-C reaches all processes.
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     _, error = process.communicate(timeout=STOP_SECONDS)
-    assert process.returncode == 128 + number
+    assert process.returncode == 128 + number, error
     assert error == f"{CANCELS}\ninterrupted; the same command goes on from here\n"
     found = RunDirectory.open(run)
     assert found.checkpoint_steps() > before

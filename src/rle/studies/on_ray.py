@@ -95,13 +95,20 @@ class RayExecutor:
             # Each takes it as it takes Ctrl-C: finish the iteration, write a checkpoint, end.
             for result in running:
                 self._ray.cancel(result)
-            if running:
-                self._ray.wait(running, num_returns=len(running), timeout=STOP_SECONDS)
+            self._unfinished(running, STOP_SECONDS)
         finally:
-            # It took too long, or Ctrl-C came once more.
-            for result in running:
+            # It took too long, or Ctrl-C came once more. Ray may still be noting down that a run has
+            # ended, and would itself end if that were cancelled now.
+            for result in self._unfinished(running):
                 self._ray.cancel(result, force=True)
             self._ray.shutdown()
+
+    def _unfinished(self, results: list[Any], seconds: float = 0) -> list[Any]:
+        """Those that are not there after so long, or as soon as all are."""
+        if not results:
+            return []
+        _, unfinished = self._ray.wait(results, num_returns=len(results), timeout=seconds)
+        return list(unfinished)
 
 
 def _in_process(job: Job, config: RunConfig, path: Path, share: int) -> str | None:
