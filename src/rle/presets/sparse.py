@@ -36,7 +36,7 @@ CONTROL_PPO: Settings = {
 KINDS: Mapping[Kind, Settings] = {
     "states": STATES_PPO,
     "view": STATES_PPO,
-    # Four seconds of a pole that is up outweigh hardly more than one that passes: look twice as far.
+    # Chosen on tuning runs of the cartpole, which seeds 0 to 9 did not bear out: docs/sparse.md.
     "control": {**CONTROL_PPO, "learner.discount": 0.995},
     # Not to be normalised once more: without it, rollouts are compiled as a whole.
     "centred": {**CONTROL_PPO, "environment.normalise_observations": False},
