@@ -23,15 +23,18 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
 import rle
-from rle.plugins.sb3 import RLEPPO, VecRandomLatentExploration
+from rle.plugins.sb3 import RLEPPO, WHITENED, VecRandomLatentExploration
 from rle.plugins.sb3.policies import HEAD_GAIN
 from rle.presets.fourroom import FOURROOM_PPO, FOURROOM_RLE
 from rle.stats import Interval, difference_interval, mean_interval
 from rle.tasks.fourroom import TIME_LIMIT, FourRoom
 
-METHODS = ("ppo", "ppo-near-zero", "wrapper", "wrapper-loud", "wrapper-near-zero", "rleppo", "rle")
+WITH_RLE = ("wrapper", "wrapper-loud", "wrapper-near-zero", "rleppo")
+WHITENED_ONES = ("wrapper-loud-whitened", "rleppo-whitened")
+METHODS = ("ppo", "ppo-near-zero", *WITH_RLE, *WHITENED_ONES, "rle")
 """`near-zero`: the value head starts as RLEPPO's does, so that nothing but RLE differs from it. `loud`:
-with a coefficient of `LOUD`, since a value head that starts at gain 1 says more than a small bonus."""
+with a coefficient of `LOUD`, since a value head that starts at gain 1 says more than a small bonus.
+`whitened`: with the plug-ins' `WHITENED` settings."""
 NEAR_ZERO = "-near-zero"
 LOUD = 10.0
 FIELDS = ("method", "seed", "steps", "coverage", "cpu_seconds")
@@ -97,12 +100,15 @@ def agent(
         # The wrapper's own φ has the preset's shape.
         names = ("dimension", "coefficient", "resample_every", "distribution", "discount")
         names += ("standardise", "unit_norm", "scale_bonus")
-        if method == "wrapper-loud":
-            bonus["coefficient"] = LOUD
-        env = VecRandomLatentExploration(env, seed=seed, **{name: bonus[name] for name in names})
+        settings = {name: bonus[name] for name in names}
+        if method.startswith("wrapper-loud"):
+            settings["coefficient"] = LOUD
+        if method.endswith("whitened"):
+            settings |= WHITENED
+        env = VecRandomLatentExploration(env, seed=seed, **settings)
     # Ours halves squared errors; RLEPPO takes the mean of two heads', which halves them as well.
     halved = numbers["value_coefficient"] / 2
-    model = (RLEPPO if method == "rleppo" else PPO)(
+    model = (RLEPPO if method.startswith("rleppo") else PPO)(
         "MlpPolicy",
         env,
         learning_rate=numbers["learning_rate"],
@@ -113,7 +119,7 @@ def agent(
         gae_lambda=numbers["gae_lambda"],
         clip_range=numbers["clip"],
         ent_coef=numbers["entropy_coefficient"],
-        vf_coef=numbers["value_coefficient"] if method == "rleppo" else halved,
+        vf_coef=numbers["value_coefficient"] if method.startswith("rleppo") else halved,
         max_grad_norm=numbers["max_gradient_norm"],
         policy_kwargs={
             "net_arch": {

@@ -14,7 +14,11 @@ from torch import distributed
 
 from tests.plugins.rsl_worlds import Line, configuration
 
-SETTINGS = {"dimension": 3, "coefficient": 1.0, "feature_update_rate": 0.1}
+SETTINGS: dict[str, Any] = {"dimension": 3, "coefficient": 1.0, "feature_update_rate": 0.1}
+KINDS: dict[str, dict[str, Any]] = {
+    "paper": SETTINGS,
+    "whitened": SETTINGS | {"whitened_features": 3, "rarity": 1.0},
+}
 
 
 class GlooRunner(OnPolicyRunner):
@@ -31,10 +35,10 @@ class GlooRunner(OnPolicyRunner):
         }
 
 
-def runner(rank: int) -> Any:
+def runner(rank: int, settings: dict[str, Any]) -> Any:
     # Ranks see different places, and their networks start differently.
     torch.manual_seed(rank)
-    return GlooRunner(Line(4, 0.5 * rank), configuration(8, SETTINGS, normalise=True))
+    return GlooRunner(Line(4, 0.5 * rank), configuration(8, settings, normalise=True))
 
 
 def held(alg: Any) -> dict[str, Any]:
@@ -49,13 +53,13 @@ def held(alg: Any) -> dict[str, Any]:
     return copy.deepcopy(content)
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, settings: dict[str, Any]) -> None:
     torch.set_num_threads(1)
     rank = int(os.environ["RANK"])
     size = int(os.environ["WORLD_SIZE"])
     store = f"file://{folder / 'store'}"
     distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=size)
-    run = runner(rank)
+    run = runner(rank, settings)
     seen: list[torch.Tensor] = []
     process = run.alg.process_env_step
 
@@ -69,7 +73,7 @@ def main(folder: Path) -> None:
     if rank == 0:
         run.save(str(folder / "model.pt"))
     distributed.barrier()
-    again = runner(rank + 10)
+    again = runner(rank + 10, settings)
     again.load(str(folder / "model.pt"))
     loaded = held(again.alg)
     again.learn(1)
@@ -81,4 +85,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), KINDS[sys.argv[2]])

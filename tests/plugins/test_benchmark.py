@@ -30,7 +30,7 @@ def test_fourroom_is_the_registered_one() -> None:
         np.testing.assert_array_equal(seen[0], expected)
 
 
-@pytest.mark.parametrize("method", ["ppo", "wrapper-near-zero", "rleppo"])
+@pytest.mark.parametrize("method", ["ppo", "wrapper-near-zero", "rleppo", "rleppo-whitened"])
 def test_an_agents_line(method: str) -> None:
     line = run((method, 0, 4096))
     assert line["steps"] == 4096

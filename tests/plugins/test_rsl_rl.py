@@ -18,7 +18,7 @@ from rsl_rl.storage import RolloutStorage
 
 from rle.core.scaling import RewardScaler
 from rle.errors import UsageError
-from rle.plugins.rsl_rl import LATENT
+from rle.plugins.rsl_rl import LATENT, WHITENED
 from tests.plugins.rsl_worlds import PLAIN, Clocks, Line, Seen, configuration, runner
 
 STEPS = 10
@@ -142,6 +142,14 @@ def test_statistics_change_between_rollouts_only() -> None:
     assert (run.alg._bonuses == 0).all()
     assert float(run.alg.bonus.random_reward.moments.count) == 30
     run.learn(1)
+    assert (run.alg._bonuses != 0).all()
+
+
+def test_whitened_bonuses() -> None:
+    run = runner(Line(4), 8, WHITENED | {"commit_every": 8})
+    run.learn(3)
+    assert run.alg.bonus.last_features.shape == (4, 128)
+    assert float(run.alg.bonus.random_reward.moments.count) == 4 * 8 * 3
     assert (run.alg._bonuses != 0).all()
 
 

@@ -13,17 +13,18 @@ import torch
 
 pytest.importorskip("rsl_rl", reason="rsl-rl-lib is not installed")
 
-from rle.core.running_mean_std import RunningMeanStd
+from rle.core.running_mean_std import RunningCovariance, RunningMeanStd
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.fixture(scope="module")
-def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+@pytest.fixture(scope="module", params=["paper", "whitened"])
+def ranks(request: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What both have, with the paper's F and with a whitened one of 3 features."""
     folder = tmp_path_factory.mktemp("ranks")
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.plugins.rsl_ranks", str(folder)],
+            [sys.executable, "-m", "tests.plugins.rsl_ranks", str(folder), request.param],
             cwd=ROOT,
             env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"},
             stdout=subprocess.DEVNULL,
@@ -52,11 +53,11 @@ def test_each_has_its_own_latents(ranks: list[Any], when: str) -> None:
 
 def test_statistics_are_those_of_what_both_saw(ranks: list[Any]) -> None:
     assert not torch.equal(ranks[0]["seen"], ranks[1]["seen"])
-    together = RunningMeanStd((3,))
+    moments = ranks[0]["trained"]["random_reward"]["moments"]
+    together = RunningCovariance(3) if "mixture" in moments else RunningMeanStd((3,))
     together.update(torch.stack([rank["seen"] for rank in ranks]))
-    torch.testing.assert_close(
-        ranks[0]["trained"]["random_reward"]["moments"], together.state_dict()
-    )
+    for name, part in together.state_dict().items():
+        torch.testing.assert_close(moments[name], part)
     # Sums of the bonus have counted since it was first paid, in the third rollout.
     (scale,) = ranks[0]["trained"]["scale"]
     assert float(scale["count"]) == 2 * 4 * 8

@@ -17,7 +17,14 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 from rle.core.scaling import RewardScaler
 from rle.errors import UsageError
-from rle.plugins.sb3 import RLEPPO, FollowValueFeatures, VecRandomLatentExploration, load, save
+from rle.plugins.sb3 import (
+    RLEPPO,
+    WHITENED,
+    FollowValueFeatures,
+    VecRandomLatentExploration,
+    load,
+    save,
+)
 from tests.plugins.test_gymnasium import SAME_CHANGED, SAME_TIME, STEPS
 from tests.plugins.test_sb3 import SMALL, wrapped
 from tests.plugins.worlds import Pixels, clocks
@@ -99,6 +106,18 @@ def test_advantages_by_hand() -> None:
             assert kept["bonus_returns"][step, index] == pytest.approx(
                 bonus + kept["bonus_values"][step, index], rel=1e-4, abs=1e-5
             )
+
+
+def test_it_learns_from_whitened_bonuses() -> None:
+    env = VecRandomLatentExploration(DummyVecEnv(clocks()), **WHITENED)
+    model = RLEPPO("MlpPolicy", env, **SMALL).learn(60)
+    buffer = model.rollout_buffer
+    paid = env.bonus.last_features
+    assert paid is not None
+    assert paid.shape == (3, 128)
+    # The second rollout is paid by what the first has shown.
+    assert (buffer.bonuses != 0).all()
+    assert float(env.bonus.random_reward.moments.count) == 60
 
 
 def test_bonuses_are_scaled_as_a_rollout() -> None:

@@ -15,6 +15,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rle.errors import UsageError
 from rle.plugins.sb3 import (
+    WHITENED,
     FollowValueFeatures,
     LatentDictReplayBuffer,
     LatentReplayBuffer,
@@ -59,6 +60,18 @@ def test_the_reward_is_what_the_transition_earns_under_the_z_that_is_shown(way: 
     ends = (after[:, 0] == 3) & (seen[:, 1] == after[:, 1]) & batch.dones[:, 0].bool()
     assert ends.any()
     assert not batch.dones[after[:, 0] > 3].any()
+
+
+@pytest.mark.parametrize("way", ["stored", "fresh", "hindsight"])
+def test_whitened_rewards_are_those_of_the_state_and_the_z_that_is_shown(way: str) -> None:
+    env = VecRandomLatentExploration(DummyVecEnv(clocks()), commit_every=10, **WHITENED)
+    model, _ = trained(60, env, **{way: 1.0})
+    batch = model.replay_buffer.sample(100)
+    z = batch.observations[:, 2:]
+    torch.testing.assert_close(z.norm(dim=-1), torch.ones(100))
+    bonus = env.reward_of(batch.next_observations[:, :2], z)
+    assert float(bonus.std()) > 0.1
+    torch.testing.assert_close(batch.rewards[:, 0], 1 + 0.1 * env.bonus.scale(bonus))
 
 
 def test_hindsight_by_hand() -> None:

@@ -27,7 +27,7 @@ from torch import nn
 
 from rle.core.returns import advantages
 from rle.errors import UsageError
-from rle.plugins.torchrl import RandomLatentExploration
+from rle.plugins.torchrl import WHITENED, RandomLatentExploration
 from tests.plugins.worlds import PLAIN, Itself
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
@@ -190,6 +190,14 @@ def test_a_reset_from_outside_gives_a_new_z_once() -> None:
     mask = torch.tensor([[True], [False], [False]])
     root = ended[:, -1]["next"].exclude("reward").set("_reset", mask)
     torch.testing.assert_close(env.reset(root)["latent"], drawn)
+
+
+def test_whitened_bonuses() -> None:
+    env = TransformedEnv(Clocks(), RandomLatentExploration(commit_every=5, **WHITENED))
+    rows = lived(env, 10)["next"]
+    assert rows["latent"].shape == (3, 10, 4)
+    assert (rows["bonus"][:, :5] == 0).all()
+    assert (rows["bonus"][:, 5:] != 0).all()
 
 
 def test_save_load_and_go_on() -> None:

@@ -34,7 +34,7 @@ class RandomFeatures(nn.Module):
         self.network = random_features(shape, dimension, generator)
 
     def forward(self, observation: Any) -> Tensor:
-        """Observations of N environments to features `[N, d]`."""
+        """Observations of N environments to features `[N, dimension]`."""
         if self._image is not None:
             return self.network(_channels_first(observation, self._image))
         return self.network(_flat(self._space, observation))
@@ -90,13 +90,13 @@ def _flat(space: spaces.Space[Any], observation: Any) -> Tensor:
     return flat / 255 if bytes_ else flat
 
 
-def check_features(features: nn.Module, space: spaces.Space[Any], dimension: int) -> None:
-    """Refuse a φ of the user's that does not map observations of `space` to `[N, d]`."""
+def check_features(features: nn.Module, space: spaces.Space[Any], width: int) -> None:
+    """Refuse a φ of the user's that does not map observations of `space` to `[N, width]`."""
     shape = tuple(_probe(features, space).shape)
-    if shape != (2, dimension):
+    if shape != (2, width):
         raise UsageError(
-            f"features maps 2 observations to {shape} instead of (2, {dimension}): let its last layer "
-            f"have {dimension} outputs."
+            f"features maps 2 observations to {shape} instead of (2, {width}): let its last layer "
+            f"have {width} outputs."
         )
 
 
@@ -135,9 +135,13 @@ class FollowingFeatures(FeatureNetwork):
         leader: nn.Module,
         observations: LatentObservation,
         dimension: int,
+        width: int,
         generator: torch.Generator,
     ) -> None:
-        """`leader` maps what the wrapper shows, z included, to `[N, width]`."""
+        """`leader` maps what the wrapper shows, z of `dimension` included, to one vector each.
+
+        φ makes `width` features of it.
+        """
         body = _WithoutLatent(leader, observations, dimension)
         output = _probe(body, observations.original)
         if output.dim() != 2 or len(output) != 2:
@@ -145,5 +149,5 @@ class FollowingFeatures(FeatureNetwork):
                 f"the module to follow maps 2 observations to {tuple(output.shape)}: follow the layers "
                 "of the value network that end in one vector per observation."
             )
-        super().__init__(body, output.shape[1], dimension, generator)
+        super().__init__(body, output.shape[1], width, generator)
         self.to(output.device)

@@ -22,7 +22,10 @@ from torch import nn
 from rle.checks import require
 from rle.errors import UsageError
 from rle.plugins.observations import as_tensors
+from rle.plugins.settings import WHITENED
 from rle.plugins.wrapping import LatentWrapping, settings_of
+
+__all__ = ["WHITENED", "RandomLatentExploration"]
 
 Flags = npt.NDArray[np.bool_]
 
@@ -52,8 +55,8 @@ class RandomLatentExploration(LatentWrapping, VectorWrapper[Any, Any, Any, Any, 
             env: any vector environment that says its auto-reset mode in its metadata.
             dimension: d, the size of z.
             coefficient: what the bonus weighs beside the task's reward.
-            features: φ, a module from a tree of tensors `[N, ...]` to `[N, d]`; None: a frozen random
-                network that fits the observations.
+            features: φ, a module from a tree of tensors `[N, ...]` to `[N, d]`, or `[N, m]` if m
+                features are whitened; None: a frozen random network that fits the observations.
             latent: `[d]`, a z that all environments follow always; None: drawn from the distribution.
             seed: of φ and z; give every rank the same, φ must be one for all.
             device: where φ is computed.

@@ -20,11 +20,12 @@ from rle.core.distributions import LATENT_DISTRIBUTIONS, LatentDistribution
 from rle.core.latents import Latents
 from rle.core.running_mean_std import Pool
 from rle.core.scaling import RewardScaler
+from rle.core.whitening import WhitenedReward
 from rle.errors import UsageError
 from rle.findings.finding import Finding
 from rle.plugins.doctor import Recent
 from rle.plugins.settings import BonusSettings
-from rle.randomness import derive_seed
+from rle.randomness import derive_seed, generator
 
 AHEAD = 64
 """Steps that z is drawn for at once."""
@@ -88,13 +89,14 @@ class LatentBonus:
         self.pool: Pool | None = None
         """Makes what this process saw to what all ranks saw; None: there is only this one."""
         self.last_features: Tensor | None = None
-        """φ `[N, d]` of the last step."""
+        """φ `[N, d]`, or `[N, m]` if m features are whitened, of the last step."""
         self._num_envs = num_envs
         self._nothing = torch.zeros(num_envs, device=self.device)
         self._everywhere = torch.ones(num_envs, dtype=torch.bool, device=self.device)
         self._distribution = _distribution(settings, fixed)
         self.recent = Recent()
         """What the doctor judges."""
+        self._seed = seed
         self.reseed(seed)
         self.restart_statistics()
         self._steps = 0
@@ -116,9 +118,7 @@ class LatentBonus:
     def restart_statistics(self) -> None:
         """Forget what was seen: φ is another one."""
         settings = self.settings
-        self.random_reward = RandomReward(
-            settings.dimension, settings.standardise, settings.unit_norm, self.device
-        )
+        self.random_reward = _random_reward(settings, self._seed, self.device)
         discount = torch.tensor([settings.discount], device=self.device)
         self._scaler = RewardScaler(self._num_envs, discount)
         self._committed = False
@@ -171,7 +171,7 @@ class LatentBonus:
         return Paid(bonus, added, switched)
 
     def reward(self, features: Tensor, z: Tensor) -> Tensor:
-        """F `[...]` of φ(s') `[..., d]` under z `[..., d]`; changes nothing."""
+        """F `[...]` of φ(s') `[..., d or m]` under z `[..., d]`; changes nothing."""
         return self.random_reward.reward(features, z)
 
     def scale(self, bonus: Tensor) -> Tensor:
@@ -207,7 +207,9 @@ class LatentBonus:
         seen = _Seen(*map(torch.stack, zip(*self._seen, strict=True)))
         self._seen.clear()
         if self.ready:
-            self.recent.take_bonus(seen.bonus[seen.real])
+            # Rarity pays under every z: whether z is followed shows in the rest.
+            directed = (self.random_reward.standardised(seen.features) * seen.z).sum(-1)
+            self.recent.take_bonus(directed[seen.real])
         bonus, was_ready = seen.bonus, self.ready
         self.random_reward.observe(seen.features, seen.real)
         self.random_reward.commit(self.pool)
@@ -238,6 +240,7 @@ class LatentBonus:
         """All that is needed to go on exactly from here: tensors and numbers."""
         return {
             "dimension": self.settings.dimension,
+            "whitened_features": self.settings.whitened_features,
             "features": dict(self.features.state_dict()),
             "latents": self.latents.state_dict(),
             "drawn": list(self._drawn.left),
@@ -259,6 +262,13 @@ class LatentBonus:
             state["dimension"] == dimension,
             f"the saved z has {state['dimension']} dimensions and this one {dimension}: wrap the "
             f"environment with dimension={state['dimension']}.",
+        )
+        # States from before features could be whitened do not say so.
+        whitened, here = state.get("whitened_features", 0), self.settings.whitened_features
+        require(
+            whitened == here,
+            f"the saved F whitens {whitened} features and this one {here}: wrap the environment with "
+            f"whitened_features={whitened}.",
         )
         try:
             self.features.load_state_dict(state["features"])
@@ -282,6 +292,21 @@ class LatentBonus:
             self._drawn.left = deque(state["drawn"])
         self.latents.load_state_dict(latents)
         self._scaler.load_state_dict(scaler)
+
+
+def _random_reward(
+    settings: BonusSettings, seed: int, device: torch.device
+) -> RandomReward | WhitenedReward:
+    """F as the settings ask for it."""
+    if settings.whitened_features:
+        return WhitenedReward(
+            settings.whitened_features,
+            settings.dimension,
+            settings.rarity,
+            generator(seed, "mixture"),
+            device,
+        )
+    return RandomReward(settings.dimension, settings.standardise, settings.unit_norm, device)
 
 
 def _distribution(settings: BonusSettings, fixed: Tensor | None) -> LatentDistribution:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from rle.checks import require_choice, require_fraction, require_not_negative, require_positive
+from rle.checks import (
+    require,
+    require_choice,
+    require_fraction,
+    require_not_negative,
+    require_positive,
+)
 from rle.core.distributions import (
     LATENT_DISTRIBUTIONS,
     LatentDistribution,
@@ -13,6 +20,14 @@ from rle.core.distributions import (
 
 LARGEST = {"sphere": 1.0, "uniform": 0.5}
 """What bounds the entries of z; nothing bounds those of other laws."""
+WHITENED: dict[str, Any] = {
+    "dimension": 4,
+    "whitened_features": 128,
+    "rarity": 1.0,
+    "standardise": True,
+    "unit_norm": False,
+}
+"""The F that this package's own trainer pays by default, as far as it can be paid step by step."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +46,12 @@ class BonusSettings:
     """Standardise φ by its running mean and deviation; there is no F before they are known."""
     unit_norm: bool = True
     """Divide φ by its norm."""
+    whitened_features: int = 0
+    """φ has so many features, which are whitened (made uncorrelated over all states seen) and mixed
+    down to d; 0: φ has d, as in the paper."""
+    rarity: float = 0.0
+    """What the rarity of a state pays beside z, less its mean between the last two commits; needs
+    whitened features."""
     scale_bonus: bool = True
     """Divide the bonus by the running deviation of its discounted sum; nothing is paid before it is
     known."""
@@ -47,6 +68,17 @@ class BonusSettings:
         require_positive("resample_every", self.resample_every)
         require_fraction("discount", self.discount)
         require_positive("commit_every", self.commit_every)
+        require_not_negative("whitened_features", self.whitened_features)
+        require_not_negative("rarity", self.rarity)
+        require(
+            self.whitened_features == 0 or (self.standardise and not self.unit_norm),
+            "whitened_features are standardised, and their size tells how rare a state is: set "
+            "standardise=True and unit_norm=False.",
+        )
+        require(
+            self.rarity == 0 or self.whitened_features > 0,
+            "rarity is measured by whitened features: set whitened_features, say to 128.",
+        )
         if callable(self.distribution):
             check_latent_distribution(
                 self.distribution,
@@ -55,6 +87,11 @@ class BonusSettings:
             )
         else:
             require_choice("distribution", self.distribution, tuple(LATENT_DISTRIBUTIONS))
+
+    @property
+    def features(self) -> int:
+        """How many numbers φ makes of a state."""
+        return self.whitened_features or self.dimension
 
     @property
     def largest(self) -> float:

@@ -19,6 +19,7 @@ from rle.errors import UsageError
 from rle.findings.finding import Finding
 from rle.plugins.extras import missing
 from rle.plugins.latent_bonus import LatentBonus, fixed_latent
+from rle.plugins.settings import WHITENED
 from rle.plugins.wrapping import settings_of
 from rle.randomness import generator
 
@@ -27,6 +28,8 @@ try:
     from torchrl.envs import Transform
 except ImportError:
     raise missing("rle.plugins.torchrl", "TorchRL", "torchrl") from None
+
+__all__ = ["WHITENED", "RandomLatentExploration"]
 
 LATENT, BONUS, BONUS_REWARD, CHANGED = "latent", "bonus", "bonus_reward", "latent_changed"
 
@@ -59,7 +62,8 @@ class RandomLatentExploration(Transform):  # type: ignore[misc]
             dimension: d, the size of z.
             coefficient: what the bonus weighs beside the task's reward.
             add_to_reward: let the reward gain `bonus_reward`, for agents with one value of both.
-            features: φ, a module from `[N, ...]` to `[N, d]`; None: a frozen random network that fits.
+            features: φ, a module from `[N, ...]` to `[N, d]`, or `[N, m]` if m features are whitened;
+                None: a frozen random network that fits.
             latent: `[d]`, a z that all environments follow always; None: drawn from the distribution.
             seed: of φ and z.
             **settings: the others of `rle.plugins.settings.BonusSettings`.
@@ -131,7 +135,7 @@ class RandomLatentExploration(Transform):  # type: ignore[misc]
         if features is None:
             source = generator(self._seed, "features")
             shape = spec[key].shape[len(batch) :]
-            features = random_features(shape, self._settings.dimension, source)
+            features = random_features(shape, self._settings.features, source)
         device = spec.device or "cpu"
         settings, seed = self._settings, self._seed
         return LatentBonus(batch.numel(), settings, features, seed, self._fixed, device)

@@ -49,13 +49,13 @@ class LatentWrapping:
         seed: int,
         device: torch.device | str,
     ) -> None:
-        dimension = settings.dimension
-        self.observations = LatentObservation(space, dimension, settings.largest)
+        width = settings.features
+        self.observations = LatentObservation(space, settings.dimension, settings.largest)
         self._feature_seed = seed
         if features is None:
-            features = RandomFeatures(space, dimension, generator(seed, "features"))
+            features = RandomFeatures(space, width, generator(seed, "features"))
         else:
-            check_features(features, space, dimension)
+            check_features(features, space, width)
         fixed = fixed_latent(latent)
         self.bonus = LatentBonus(num_envs, settings, features, seed, fixed, device)
 
@@ -80,9 +80,11 @@ class LatentWrapping:
 
         """
         if not isinstance(self.bonus.features, FollowingFeatures):
-            dimension = self.bonus.settings.dimension
+            settings = self.bonus.settings
             source = generator(self._feature_seed, "features")
-            features = FollowingFeatures(leader, self.observations, dimension, source)
+            features = FollowingFeatures(
+                leader, self.observations, settings.dimension, settings.features, source
+            )
             self.bonus.features = features.to(self.bonus.device)
             self.bonus.restart_statistics()
         self.bonus.features.follow(leader, rate)

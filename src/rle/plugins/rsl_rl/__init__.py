@@ -11,6 +11,6 @@ except ImportError:
     raise missing("rle.plugins.rsl_rl", "rsl-rl-lib", "rsl-rl") from None
 
 from rle.plugins.rsl_rl.features import LATENT
-from rle.plugins.rsl_rl.ppo import RLEPPO
+from rle.plugins.rsl_rl.ppo import RLEPPO, WHITENED
 
-__all__ = ["LATENT", "RLEPPO"]
+__all__ = ["LATENT", "RLEPPO", "WHITENED"]

@@ -17,6 +17,7 @@ from rle.findings.finding import Finding
 from rle.plugins.latent_bonus import LatentBonus
 from rle.plugins.rsl_rl.features import LATENT, CriticFeatures
 from rle.plugins.rsl_rl.ranks import give_to_all, pooled, take_from_first_rank, with_own_latents
+from rle.plugins.settings import WHITENED as WHITENED_OF_ALL
 from rle.plugins.settings import BonusSettings
 from rle.plugins.wrapping import settings_of
 from rle.randomness import generator
@@ -30,6 +31,8 @@ PAPER: dict[str, Any] = {
     "seed": 0,
 }
 """What `rle_cfg` is where it says nothing: the paper's numbers for Isaac Gym."""
+WHITENED: dict[str, Any] = WHITENED_OF_ALL | {"feature_update_rate": 0.0}
+"""The F of this package's own trainer, whose φ stays as it is."""
 
 
 class RLEPPO(PPO):  # type: ignore[misc]
@@ -73,9 +76,7 @@ class RLEPPO(PPO):  # type: ignore[misc]
         )
         super().__init__(actor, critic, storage, *args, **kwargs)
         self._leader = self.critic
-        self._features = CriticFeatures(
-            self.critic, settings.dimension, generator(seed, "features")
-        )
+        self._features = CriticFeatures(self.critic, settings.features, generator(seed, "features"))
         self.bonus = LatentBonus(
             storage.num_envs, settings, self._features, seed, device=self.device
         )

@@ -18,9 +18,11 @@ from rle.plugins.sb3.ppo import RLEPPO
 from rle.plugins.sb3.replay import LatentDictReplayBuffer, LatentReplayBuffer, replaying
 from rle.plugins.sb3.saving import load, save
 from rle.plugins.sb3.vec_env import VecRandomLatentExploration, exploration_of
+from rle.plugins.settings import WHITENED
 
 __all__ = [
     "RLEPPO",
+    "WHITENED",
     "FollowValueFeatures",
     "LatentDictReplayBuffer",
     "LatentReplayBuffer",

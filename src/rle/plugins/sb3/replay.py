@@ -74,7 +74,7 @@ class Relabelling:
     """A replay buffer that stores the task's reward and φ, and chooses z for every batch."""
 
     features: np.ndarray
-    """φ(s') `[size, N, d]`."""
+    """φ(s') `[size, N, d]`, or `[size, N, m]` if m features are whitened."""
 
     def __init__(
         self: Any, *args: Any, source: _Source, shares: dict[str, float], **kwargs: Any
@@ -90,13 +90,13 @@ class Relabelling:
         self._shares = [shares.get(name, 0.0) / total for name in WAYS]
         self._source = source
         self._generator = torch.Generator().manual_seed(np.random.randint(2**31))
-        size = source.env.bonus.settings.dimension if source._env is not None else 0
+        size = source.env.bonus.settings.features if source._env is not None else 0
         self.features = np.zeros((self.buffer_size, self.n_envs, size), np.float32)
 
     def connect(self, env: VecEnv) -> None:
         """Pay by the F of `env`'s wrapper: after the buffer or its model was loaded."""
         self._source = _Source(exploration_of(env))
-        size = self._source.env.bonus.settings.dimension
+        size = self._source.env.bonus.settings.features
         if self.features.shape[-1] != size:
             self.features = np.zeros((*self.features.shape[:2], size), np.float32)
 

@@ -42,8 +42,8 @@ class VecRandomLatentExploration(LatentWrapping, VecEnvWrapper):
             venv: any `VecEnv`.
             dimension: d, the size of z.
             coefficient: what the bonus weighs beside the task's reward.
-            features: φ, a module from a tree of tensors `[N, ...]` to `[N, d]`; None: a frozen random
-                network that fits the observations.
+            features: φ, a module from a tree of tensors `[N, ...]` to `[N, d]`, or `[N, m]` if m
+                features are whitened; None: a frozen random network that fits the observations.
             latent: `[d]`, a z that all environments follow always; None: drawn from the distribution.
             seed: of φ and z.
             device: where φ is computed.
