@@ -344,12 +344,14 @@ class TestFading:
         metrics, _ = trainer.iterate()
         share = metrics["advantage_share_rle"]
         assert 0.001 < share < 0.5  # the task pays 1 for every step
-        shown = min(1, share / 0.1) ** 2
+        shown = min(1, share / 0.1) ** 4
         assert metrics["rle_latent_shown"] == pytest.approx(shown)
         z = strategy.latent()
         torch.testing.assert_close(strategy.network_input(z), z * shown)
 
-    @pytest.mark.parametrize(("share", "shown"), [(0.01, 0.01), (0.05, 0.25), (0.1, 1), (0.9, 1)])
+    @pytest.mark.parametrize(
+        ("share", "shown"), [(0.01, 0.0001), (0.05, 0.0625), (0.1, 1), (0.9, 1)]
+    )
     def test_all_of_it_from_a_share_of_a_tenth_on(self, share: float, shown: float) -> None:
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True)).strategy
         # What counts is which part is whose, not how large they are.
@@ -367,7 +369,7 @@ class TestFading:
         assert shown == [1, 1, 1]
         strategy.weighed(torch.tensor([8.0, 0.1]))
         # 8.4 / 4 = 2.1 on average; 1/22 of 2.2, over 0.1.
-        assert float(strategy.shown) == pytest.approx((1 / 22 / 0.1) ** 2)
+        assert float(strategy.shown) == pytest.approx((1 / 22 / 0.1) ** 4)
 
     def test_the_bonus_counts_as_much_as_z_is_shown(self) -> None:
         """Both of the policy's and of what the bonus's value is taught."""
@@ -413,7 +415,7 @@ class TestFading:
         strategy = Trainer(small_config("rle", "gym/CartPole-v1", rle__fade=True)).strategy
         strategy.weighed(torch.tensor([0.95, 0.05]))
         strategy.weighed(torch.tensor([0.0, 0.0]))
-        assert float(strategy.shown) == pytest.approx(0.25)
+        assert float(strategy.shown) == pytest.approx(0.0625)
 
     def test_another_bonus_is_no_reason_to_hide_it(self) -> None:
         """RND's bonus outweighs RLE's thirty to one; the task pays nothing, and values start at 0."""
@@ -433,7 +435,7 @@ class TestFading:
         strategy.weighed(torch.tensor([0.95, 0.05]))
         d = strategy.config.dimension
         shown = strategy.network_input(torch.ones(2, d + 1))
-        assert shown.tolist() == [[pytest.approx(0.25)] * d + [1.0]] * 2
+        assert shown.tolist() == [[pytest.approx(0.0625)] * d + [1.0]] * 2
 
     def test_without_a_value_head_of_its_own_all_of_it_is_shown(self) -> None:
         settings = {"rle__fade": True, "rle__separate_streams": False}
