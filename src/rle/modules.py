@@ -7,7 +7,8 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
@@ -30,6 +31,20 @@ def search_working_folder() -> None:
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
+
+
+@contextmanager
+def done_without(module: str) -> Iterator[None]:
+    """Let imports of `module` fail, unless it is there already: for packages that can do without it."""
+    if module in sys.modules:
+        yield
+        return
+    # What Python's import system takes for "there is none".
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
 
 
 def import_named(module: str, what: str) -> ModuleType:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,26 @@ def test_missing_libraries_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(envpool, "load_envpool", lambda _: other)
     with pytest.raises(UsageError, match=r"not installed: libfoo\.so\.1: cannot open shared"):
         make(PROCGEN)
+
+
+IMPORTED = """
+import sys
+{before}
+from rle.tasks.envpool import load_envpool
+pool = load_envpool("envpool").make("Alien-v5", env_type="gymnasium", num_envs=1)
+print("jax" in sys.modules)
+import jax
+print(jax.__name__)
+"""
+
+
+@pytest.mark.parametrize(("before", "told"), [("", "False"), ("import jax", "True")])
+def test_jax_is_left_alone(before: str, told: str) -> None:
+    """EnvPool does not import it for us, and who wants it has it, before and after."""
+    pytest.importorskip("jax", reason="jax is not installed")
+    script = IMPORTED.format(before=before)
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert found.stdout.split() == [told, "jax"], found.stderr
 
 
 def test_an_unknown_id_is_answered_with_the_nearest() -> None:
