@@ -120,6 +120,12 @@ def by_method(runs: list[Run]) -> By:
     return found
 
 
+def over_training(run: Run) -> Run:
+    """The run with the mean over all its tenths as its score: how soon it succeeded counts as well."""
+    told = [float(share) for share in run["by tenths"].split() if share != "-"]
+    return run | {"score": str(sum(told) / len(told))}
+
+
 def comparable(scores: By, least: int) -> By:
     """The methods that have `least` runs on most tasks, on the tasks on which all of these have."""
     kept = {
@@ -175,14 +181,19 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--save", type=Path, metavar="FILE.csv")
     parser.add_argument("--methods", nargs="*", help="of these alone")
     parser.add_argument("--least-seeds", type=int, default=1, help="of a task that is aggregated")
+    parser.add_argument(
+        "--over-training",
+        action="store_true",
+        help="scores over the whole training, not at its end",
+    )
     known = parser.parse_args(arguments)
     runs = together([of_file(p) if p.is_file() else of_folder(p) for p in known.parts])
     if known.save is not None:
         save(runs, known.save)
-    show(
-        [run for run in runs if not known.methods or run["method"] in known.methods],
-        known.least_seeds,
-    )
+    chosen = [run for run in runs if not known.methods or run["method"] in known.methods]
+    if known.over_training:
+        chosen = [over_training(run) for run in chosen if run["by tenths"]]
+    show(chosen, known.least_seeds)
 
 
 if __name__ == "__main__":
