@@ -123,7 +123,7 @@ def by_method(runs: list[Run]) -> By:
 def over_training(run: Run) -> Run:
     """The run with the mean over all its tenths as its score: how soon it succeeded counts as well."""
     told = [float(share) for share in run["by tenths"].split() if share != "-"]
-    return run | {"score": str(sum(told) / len(told))}
+    return run | {"score": str(sum(told) / max(len(told), 1))}
 
 
 def comparable(scores: By, least: int) -> By:
