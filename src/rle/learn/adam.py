@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from rle.core.transfer import moved
-from rle.learn.compilation import compiled
 from rle.nets.flat import flatten_parameters
 from rle.tasks.base import State
 
@@ -46,6 +45,10 @@ def clipped_adam_step(
     return norm
 
 
+AdamStep = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, float, float], Tensor]
+"""`clipped_adam_step`, or what computes the same."""
+
+
 class Adam:
     """The state of `clipped_adam_step` for a list of parameters."""
 
@@ -55,7 +58,7 @@ class Adam:
         learning_rate: float,
         epsilon: float,
         max_norm: float,
-        compile: bool = False,
+        apply: AdamStep = clipped_adam_step,
     ) -> None:
         self.flat = flatten_parameters(parameters)
         self.learning_rate = learning_rate
@@ -64,9 +67,7 @@ class Adam:
         self._count = 0
         self._epsilon = epsilon
         self._max_norm = max_norm
-        self._apply = (
-            compiled(clipped_adam_step, self.flat.device) if compile else clipped_adam_step
-        )
+        self._apply = apply
 
     def step(self, gradient: Tensor) -> Tensor:
         """Apply the gradient `[P]`; returns its norm."""
@@ -78,7 +79,7 @@ class Adam:
                 1 / math.sqrt(1 - BETAS[1] ** self._count),
             ]
         )
-        result: Tensor = self._apply(
+        return self._apply(
             self.flat,
             gradient,
             self._first,
@@ -87,7 +88,6 @@ class Adam:
             self._epsilon,
             self._max_norm,
         )
-        return result
 
     def state_dict(self) -> State:
         return {"first": self._first, "second": self._second, "count": self._count}

@@ -27,8 +27,14 @@ MOST_FORMS = 1_000
 
 def compiler_available() -> bool:
     """Whether PyTorch can compile for the CPU here: it needs a C++ compiler, and to be 2.11 or later."""
-    compiler = os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
-    return shutil.which(compiler) is not None and hasattr(_dynamo_config(), "trace_autograd_ops")
+    return shutil.which(cpp_compiler()) is not None and hasattr(
+        _dynamo_config(), "trace_autograd_ops"
+    )
+
+
+def cpp_compiler() -> str:
+    """The C++ compiler's command, as PyTorch chooses it."""
+    return os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
 
 
 def _dynamo_config() -> Any:

@@ -15,11 +15,13 @@ from rle.core.scaling import RewardScaler
 from rle.core.transfer import moved
 from rle.explore.base import Strategy, Stream
 from rle.explore.transitions import Transitions
-from rle.learn.adam import Adam
+from rle.learn.adam import Adam, clipped_adam_step
 from rle.learn.base import Learner
 from rle.learn.batch import Batch, Everyone, pieces
 from rle.learn.compilation import compiled
 from rle.learn.frames import StackedFrames
+from rle.learn.fused.adam import fused_adam_step
+from rle.learn.fused.gradients import fused_gradients
 from rle.learn.gradients import Gradients
 from rle.learn.loss import LossWeights
 from rle.learn.rollout import Rollout
@@ -102,15 +104,20 @@ class PPO(Learner):
         self._coefficients = self._weigh_heads(device)
         self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
         self._head_names = [stream.name for stream in heads]
-        self._gradients = Gradients(
-            network, distribution, weights, strategy.trained(), compile, micro_batch, world
+        trained = strategy.trained()
+        fused = None
+        if compile and micro_batch is None and world.alone:
+            fused = fused_gradients(network, distribution, weights, trained, ones)
+        self._gradients = fused or Gradients(
+            network, distribution, weights, trained, compile, micro_batch, world
         )
+        step = compiled(clipped_adam_step, device) if compile else clipped_adam_step
         self.optimiser = Adam(
             self._gradients.parameters,
             config.learning_rate,
             config.adam_epsilon,
             config.max_gradient_norm,
-            compile,
+            fused_adam_step if fused else step,
         )
         self._distribution = distribution
         self._scaler = RewardScaler(

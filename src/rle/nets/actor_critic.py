@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,18 @@ from rle.tasks.base import ActionSpace, Continuous, TaskSpec
 
 ENCODER_GAIN = 0.1
 """Of the latent encoder's last layer, as in the published scripts."""
+
+
+class PlainLayers(NamedTuple):
+    """A policy and a value network that are MLPs of the same inputs.
+
+    Layers that see the same, as the heads of the values do, are given together.
+    """
+
+    policy: list[list[nn.Linear]]
+    value: list[list[nn.Linear]]
+    activation: Activation
+    """Of all layers but the last."""
 
 
 class ActorCritic(nn.Module, ABC):
@@ -61,6 +74,10 @@ class ActorCritic(nn.Module, ABC):
     def forward(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Both."""
         return self.policy(observation, latent), self.value(observation, latent)
+
+    def plain_layers(self) -> PlainLayers | None:
+        """The layers, if nothing else computes anything here."""
+        return None
 
     def act(self, observation: Tensor, latent: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """The policy's output, and the values if they come for free with it."""
@@ -112,8 +129,10 @@ class VectorActorCritic(ActorCritic):
             else None
         )
         self.reads_ones = bool(config.policy_hidden and (before or after))
+        self._activation = config.activation
         alike = not split and config.policy_hidden == config.value_hidden
-        self._alike = (self.policy_body, value_body) if alike else None
+        self._bodies = (self.policy_body, value_body)
+        self._alike = self._bodies if alike else None
         """Both bodies, if they are of one shape and see the same."""
         joins = "value_tail" if split else "value_body"
         self.beside_latent = {
@@ -127,6 +146,14 @@ class VectorActorCritic(ActorCritic):
                 self.value_body.width if split else observation_size,
             ),
         }
+
+    def plain_layers(self) -> PlainLayers | None:
+        heads: list[Any] = [self.policy_head, *self.value_heads]
+        plain = all(type(head) is nn.Linear for head in heads)
+        if not plain or self.value_tail is not None or self.latent_encoder is not None:
+            return None
+        policy, value = ([[layer] for layer in body.linears] for body in self._bodies)
+        return PlainLayers([*policy, heads[:1]], [*value, heads[1:]], self._activation)
 
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
         return self._policy(observation, self._encode(latent))
@@ -174,7 +201,7 @@ class LatentEncoder(MLP):
         generator: torch.Generator,
     ) -> None:
         super().__init__(inputs, sizes, activation, generator)
-        initialise(self._linears[-1], ENCODER_GAIN, generator)
+        initialise(self.linears[-1], ENCODER_GAIN, generator)
 
 
 def _first_weights(

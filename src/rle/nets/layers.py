@@ -181,16 +181,16 @@ class MLP(nn.Module):
             for before, after in itertools.pairwise(widths)
         ]
         self.layers = nn.ModuleList(layers)
-        self._linears = layers
+        self.linears = layers
         self.width = widths[-1]
         self._activate = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor, beside: Tensor | None = None) -> Tensor:
         """Of `x` and what stands `beside` it: numbers `[..., part of the inputs]`."""
         if x.is_floating_point():
-            x, layers = join(x, beside), self._linears
+            x, layers = join(x, beside), self.linears
         else:
-            first, *layers = self._linears
+            first, *layers = self.linears
             x = self._activate(_of_ones(x, beside, [first]) + first.bias)
         for layer in layers:
             x = self._activate(_linear(x, layer))
@@ -226,7 +226,7 @@ def side_by_side(
     For compiled code: half as many kernels, and biases are added where the activation is computed
     instead of being copied to where a product then adds to them.
     """
-    pairs = list(zip(first._linears, second._linears, strict=True))
+    pairs = list(zip(first.linears, second.linears, strict=True))
     if x.is_floating_point():
         both = join(x, beside).expand(2, len(x), -1)
     else:

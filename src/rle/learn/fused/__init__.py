@@ -1,0 +1,1 @@
+"""Gradient steps of plain MLPs in C++ of our own: see `minibatch.cpp`."""
