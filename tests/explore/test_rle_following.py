@@ -1,5 +1,7 @@
 """Who follows which z, what is paid for it and what is kept of it, against plain loops."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -78,7 +80,7 @@ def test_z_countdown_and_previous_bonus_step_by_step(sees_bonus: bool) -> None:
                 assert found == pytest.approx(expected, abs=1e-5)
     if sees_bonus:
         torch.testing.assert_close(strategy.paid().flatten(), torch.tensor(paid))
-        strategy.begin_rollout(None)
+        strategy.begin_rollout(SimpleNamespace(fused=False))
     assert strategy.paid() is None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,12 @@ import torch
 from torch import Tensor
 
 from rle.learn.adam import clipped_adam_step
-from rle.learn.fused import library as building
-from rle.learn.fused.adam import fused_adam_step
-from rle.learn.fused.gradients import FusedGradients, fused_gradients
+from rle.learn.fused import FusedGradients, fused_adam_step, fused_gradients
 from rle.learn.gradients import Gradients
 from rle.learn.loss import LossWeights
+from rle.native import library as building
+from rle.nets.fused import fused_mlp
+from rle.nets.layers import MLP
 from rle.runs.trainer import Trainer
 from tests.builders import small_config
 from tests.learn.test_ppo import only
@@ -47,6 +47,7 @@ def both(trainer: Trainer, weights: LossWeights) -> tuple[Gradients, FusedGradie
     learner: Any = trainer.learner
     trained = trainer.strategy.trained()
     network, distribution = trainer.network, trainer.distribution
+    network.fused = True
     plain = Gradients(network, distribution, weights, trained, False, None, trainer.world)
     fused = fused_gradients(network, distribution, weights, trained, learner._ones)
     assert fused is not None
@@ -173,7 +174,43 @@ def test_other_agents_are_left_to_pytorch(explore: str, settings: dict[str, Any]
     trainer = Trainer(small_config(explore, compile="off", **settings))
     trained = trainer.strategy.trained()
     weights = weights_of(trainer)
+    trainer.network.fused = True
     assert fused_gradients(trainer.network, trainer.distribution, weights, trained, None) is None
+
+
+@needs_compiler
+@pytest.mark.parametrize("activation", ["tanh", "relu", "elu"])
+@pytest.mark.parametrize("batch", [(1,), (3, 40), (200,)])
+def test_an_mlp_makes_what_its_layers_make(activation: Any, batch: tuple[int, ...]) -> None:
+    source = torch.Generator().manual_seed(2)
+    mlp = MLP(7, (33, 5), activation, source)
+    heads = [torch.nn.Linear(5, size) for size in (1, 2)]
+    x = 3 * torch.randn(*batch, 7, generator=source)
+    with torch.no_grad():
+        expected = torch.cat([head(mlp(x)) for head in heads], -1)
+        found = fused_mlp(x, [*([layer] for layer in mlp.linears), heads], activation)
+    torch.testing.assert_close(found, expected)
+
+
+@needs_compiler
+@pytest.mark.parametrize("explore", ["rle", "rnd", "noisy"])
+def test_a_compiled_run_does_what_an_uncompiled_one_does(explore: str) -> None:
+    """RLE's agents are ours throughout, RND's where nothing is learned, noisy ones nowhere."""
+    settings = {"total_steps": 128 * 4, "rollout_steps": 16}
+    both = []
+    for compile in ("off", "on"):
+        trainer = Trainer(small_config(explore, compile=compile, threads=1, **settings))
+        trainer.start()
+        metrics, _ = trainer.iterate()
+        both.append((trainer, metrics))
+    (plain, told), (compiled, told_too) = both
+    assert compiled.network.fused == (explore != "noisy")
+    assert isinstance(compiled.learner._gradients, FusedGradients) == (explore == "rle")  # type: ignore[attr-defined]
+    assert torch.equal(plain.rollout.action, compiled.rollout.action)
+    torch.testing.assert_close(
+        compiled.learner.parameters, plain.learner.parameters, rtol=1e-3, atol=1e-5
+    )
+    assert told_too == pytest.approx(told, rel=1e-3, abs=1e-4)
 
 
 @needs_compiler
@@ -221,8 +258,8 @@ def test_without_a_working_compiler_pytorch_does_it(
 @needs_compiler
 def test_what_was_built_is_found_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    assert isinstance(building.library.__wrapped__(), ctypes.CDLL)
-    (built,) = tmp_path.glob("rle-*.so")
-    made = built.stat().st_mtime_ns
-    assert isinstance(building.library.__wrapped__(), ctypes.CDLL)
-    assert built.stat().st_mtime_ns == made
+    first = building.built()
+    made = first.stat().st_mtime_ns
+    assert list(tmp_path.glob("rle-*")) == [first]
+    assert building.built() == first
+    assert first.stat().st_mtime_ns == made

@@ -60,9 +60,11 @@ class FeatureNetwork(nn.Module):
 
     def forward(self, observation: Tensor) -> Tensor:
         """Observations `[..., *shape] -> [..., d]`."""
-        if self._clip is not None:
-            observation = observation.clamp(-self._clip, self._clip)
-        return _applied(self.projection, self.body(observation))
+        return _applied(self.projection, self.body(self.clipped(observation)))
+
+    def clipped(self, observation: Tensor) -> Tensor:
+        """What the backbone is shown of an observation."""
+        return observation if self._clip is None else observation.clamp(-self._clip, self._clip)
 
     def follow(self, leader: nn.Module, rate: float) -> None:
         """Let the backbone follow `leader`, see `follow`; the last layer stays."""

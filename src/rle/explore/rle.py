@@ -24,6 +24,7 @@ from rle.explore.latents import latent_distribution, load_function
 from rle.explore.transitions import Transitions
 from rle.modules import FEATURE_GROUP
 from rle.nets.actor_critic import ActorCritic
+from rle.nets.fused import fused_mlp
 from rle.nets.images import UNIT_SCALE, ImageBody
 from rle.nets.layers import MLP
 from rle.randomness import derive_seed, generator, generator_state, restore_generator
@@ -94,6 +95,8 @@ class RandomLatentExploration(Strategy):
         self._described: tuple[Transitions, Tensor] | None = None
         """What `bonus` was asked about last, and its features: `observe` need not run φ again."""
         self._initial_features = self._feature_vector()
+        self._fused = False
+        """Whether φ is computed where the networks are: in C++ of our own."""
         self._time = 0
         self.shown = torch.ones((), device=device)
         """How much of z the networks see, and how much the bonus counts: all, unless they fade."""
@@ -199,6 +202,11 @@ class RandomLatentExploration(Strategy):
     def _features_of(self, transitions: Transitions) -> Tensor:
         """φ `[B, k]` of the states reached: what a rollout's images pass through on the way is large."""
         shown = transitions.next_observation
+        if self._fused and isinstance(self.features, FeatureNetwork):
+            body = self.features.body
+            if type(body) is MLP:
+                layers = [[layer] for layer in (*body.linears, self.features.projection)]
+                return fused_mlp(self.features.clipped(shown), layers, body.activation)
         if self._micro_batch is None:
             return self.features(shown)
         return torch.cat([self.features(part) for part in shown.split(self._micro_batch)])
@@ -235,6 +243,7 @@ class RandomLatentExploration(Strategy):
         self._on_the_way.clear()
 
     def begin_rollout(self, network: ActorCritic) -> None:
+        self._fused = network.fused
         self._on_the_way.clear()
 
     def paid(self) -> Tensor | None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import shutil
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +12,7 @@ import torch
 
 from rle.config import RunConfig
 from rle.errors import CompilerError, UsageError
+from rle.native.library import cpp_compiler
 
 logger = logging.getLogger(__name__)
 
@@ -30,11 +29,6 @@ def compiler_available() -> bool:
     return shutil.which(cpp_compiler()) is not None and hasattr(
         _dynamo_config(), "trace_autograd_ops"
     )
-
-
-def cpp_compiler() -> str:
-    """The C++ compiler's command, as PyTorch chooses it."""
-    return os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
 
 
 def _dynamo_config() -> Any:

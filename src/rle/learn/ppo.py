@@ -20,13 +20,13 @@ from rle.learn.base import Learner
 from rle.learn.batch import Batch, Everyone, pieces
 from rle.learn.compilation import compiled
 from rle.learn.frames import StackedFrames
-from rle.learn.fused.adam import fused_adam_step
-from rle.learn.fused.gradients import fused_gradients
+from rle.learn.fused import fused_adam_step, fused_gradients
 from rle.learn.gradients import Gradients
 from rle.learn.loss import LossWeights
 from rle.learn.rollout import Rollout
 from rle.nets.actor_critic import ActorCritic
 from rle.nets.distributions import ActionDistribution
+from rle.nets.fused import available
 from rle.nets.ones import places_of_ones
 from rle.randomness import generator, generator_state, restore_generator
 from rle.tasks.base import State
@@ -105,8 +105,9 @@ class PPO(Learner):
         self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
         self._head_names = [stream.name for stream in heads]
         trained = strategy.trained()
+        network.fused = compile and network.plain_layers() is not None and available(device)
         fused = None
-        if compile and micro_batch is None and world.alone:
+        if micro_batch is None and world.alone:
             fused = fused_gradients(network, distribution, weights, trained, ones)
         self._gradients = fused or Gradients(
             network, distribution, weights, trained, compile, micro_batch, world

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from rle.config import Activation, NetworkConfig
 from rle.core.features import initialise
 from rle.nets.distributions import distribution_for
-from rle.nets.layers import MLP, LinearFactory, apply_heads, side_by_side
+from rle.nets.fused import fused_mlp
+from rle.nets.layers import MLP, LinearFactory, apply_heads, join, side_by_side
 from rle.renamed import read_renamed_parameters
 from rle.tasks.base import ActionSpace, Continuous, TaskSpec
 
@@ -46,6 +47,8 @@ class ActorCritic(nn.Module, ABC):
     first ones, see something else."""
     reads_ones = False
     """Whether observations that are a few ones among zeros may be given as where the ones are."""
+    fused = False
+    """Whether compiled code computes the layers in C++ of our own where it learns nothing from them."""
     log_std: nn.Parameter | None
     """`[size]`, where actions are continuous: it does not depend on the state (PPO detail)."""
 
@@ -129,7 +132,6 @@ class VectorActorCritic(ActorCritic):
             else None
         )
         self.reads_ones = bool(config.policy_hidden and (before or after))
-        self._activation = config.activation
         alike = not split and config.policy_hidden == config.value_hidden
         self._bodies = (self.policy_body, value_body)
         self._alike = self._bodies if alike else None
@@ -153,7 +155,8 @@ class VectorActorCritic(ActorCritic):
         if not plain or self.value_tail is not None or self.latent_encoder is not None:
             return None
         policy, value = ([[layer] for layer in body.linears] for body in self._bodies)
-        return PlainLayers([*policy, heads[:1]], [*value, heads[1:]], self._activation)
+        activation = self.policy_body.activation
+        return PlainLayers([*policy, heads[:1]], [*value, heads[1:]], activation)
 
     def policy(self, observation: Tensor, latent: Tensor | None) -> Tensor:
         return self._policy(observation, self._encode(latent))
@@ -173,13 +176,31 @@ class VectorActorCritic(ActorCritic):
             return latent
         return self.latent_encoder(latent)
 
+    def _in_one_go(
+        self, network: Literal["policy", "value"], observation: Tensor, latent: Tensor | None
+    ) -> Tensor | None:
+        """What the layers of one of the networks make of it, if our own C++ is to compute that."""
+        compiling = torch.compiler.is_compiling() and not torch.is_grad_enabled()
+        if not (self.fused and compiling and observation.is_floating_point()):
+            return None
+        plain = self.plain_layers()
+        assert plain is not None
+        layers = plain.policy if network == "policy" else plain.value
+        return fused_mlp(join(observation, latent), layers, plain.activation)
+
     def _policy(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
+        made = self._in_one_go("policy", observation, encoded)
+        if made is not None:
+            return self._with_std(made)
         return self._policy_of(self.policy_body(observation, encoded))
 
     def _policy_of(self, hidden: Tensor) -> Tensor:
         return self._with_std(apply_heads(hidden, [self.policy_head]))
 
     def _value(self, observation: Tensor, encoded: Tensor | None) -> Tensor:
+        made = self._in_one_go("value", observation, encoded)
+        if made is not None:
+            return made
         if self.value_tail is None:
             hidden = self.value_body(observation, encoded)
         else:

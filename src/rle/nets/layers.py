@@ -183,6 +183,7 @@ class MLP(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.linears = layers
         self.width = widths[-1]
+        self.activation = activation
         self._activate = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor, beside: Tensor | None = None) -> Tensor:

@@ -96,9 +96,10 @@ class FourRoom(Task):
         self._never = torch.zeros(num_envs, dtype=torch.bool, device=self._device)
         self._no_reward = torch.zeros(num_envs, device=self._device)
         self._free = free_cells().reshape(-1)
-        # Indexed by such positions too; only every fourth entry is ever used.
-        self._visits = torch.zeros(len(self._table), dtype=torch.int64, device=self._device)
-        self._one = torch.ones(num_envs, dtype=torch.int64, device=self._device)
+        # Indexed by such positions too; only every fourth entry is ever used. Whole numbers up to 2^53,
+        # which compiled code counts several times as fast as int64's.
+        self._visits = torch.zeros(len(self._table), dtype=torch.float64, device=self._device)
+        self._one = torch.ones(num_envs, dtype=torch.float64, device=self._device)
         self._generator = generator(0, "environment")
         self._noise = torch.zeros(0)
         self._time = 0
@@ -147,7 +148,7 @@ class FourRoom(Task):
 
     def visits(self) -> Tensor:
         """int64 `[51 * 51]`: how often each cell was entered since `reset`, on all devices."""
-        return self.world.sum(self._visits[::NUM_ACTIONS]).cpu()
+        return self.world.sum(self._visits[::NUM_ACTIONS].long()).cpu()
 
     def measures(self) -> dict[str, float]:
         """Share of free cells visited, and entropy of the visits in nats (at most ln 2504)."""
@@ -178,7 +179,7 @@ class FourRoom(Task):
         return {
             "position": self._position,
             "clock": self._clock,
-            "visits": self._visits.clone(),
+            "visits": self._visits.long(),
             "generator": generator_state(self._generator),
         }
 

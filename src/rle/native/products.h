@@ -13,15 +13,15 @@ inline void block(int inner, const float *a, long a_row, long a_step, const floa
                   bool add) {
     Vec sum[ROWS][VECS];
     for (int m = 0; m < ROWS; ++m)
-        for (int v = 0; v < VECS; ++v) sum[m][v] = add ? at(c + m * c_row + v * LANES) : Vec{};
+        for (int v = 0; v < VECS; ++v) sum[m][v] = add ? vec(c + m * c_row + v * LANES) : Vec{};
     for (int k = 0; k < inner; ++k) {
         Vec row[VECS];
-        for (int v = 0; v < VECS; ++v) row[v] = at(b + k * b_row + v * LANES);
+        for (int v = 0; v < VECS; ++v) row[v] = vec(b + k * b_row + v * LANES);
         for (int m = 0; m < ROWS; ++m)
             for (int v = 0; v < VECS; ++v) sum[m][v] += a[m * a_row + k * a_step] * row[v];
     }
     for (int m = 0; m < ROWS; ++m)
-        for (int v = 0; v < VECS; ++v) at(c + m * c_row + v * LANES) = sum[m][v];
+        for (int v = 0; v < VECS; ++v) vec(c + m * c_row + v * LANES) = sum[m][v];
 }
 
 // The same of `rows` rows, the last of them in a block of as many as are left.

@@ -6,7 +6,7 @@
 
 #include "mlp.h"
 
-// What Python hands over; rle/learn/fused/gradients.py has the same, field by field.
+// What Python hands over; rle/learn/fused.py has the same, field by field.
 struct Minibatch {
     const float *parameters;
     float *gradient;    // [P], overwritten

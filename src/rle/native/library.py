@@ -8,30 +8,34 @@ import logging
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
-from rle.learn.compilation import cpp_compiler
+import torch
+from torch import Tensor
 
 logger = logging.getLogger(__name__)
 
-FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-fno-math-errno")
 FOLDER = Path(__file__).parent
+OF_TORCH = Path(torch.__file__).parent
+FLAGS = (
+    *("-O3", "-march=native", "-std=c++20", "-shared", "-fPIC", "-fno-math-errno"),
+    f"-I{OF_TORCH / 'include'}",
+)
+LIBRARIES = (f"-L{OF_TORCH / 'lib'}", "-ltorch_cpu", "-lc10")
+
+
+def cpp_compiler() -> str:
+    """The C++ compiler's command, as PyTorch chooses it."""
+    return os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
 
 
 @cache
 def library() -> ctypes.CDLL | None:
     """The loaded library; None where it cannot be built."""
-    from torch._inductor.runtime.cache_dir_utils import cache_dir
-
-    compiler = shutil.which(cpp_compiler())
-    if compiler is None:
-        return None
     try:
-        built = Path(cache_dir()) / f"rle-{_fingerprint(compiler)}.so"
-        if not built.exists():
-            _build(compiler, built)
-        return _declared(ctypes.CDLL(str(built)))
+        return _declared(built())
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", None) or str(error).encode()
         logger.warning(
@@ -41,14 +45,34 @@ def library() -> ctypes.CDLL | None:
         return None
 
 
-def _declared(built: ctypes.CDLL) -> ctypes.CDLL:
-    """With the types of its functions."""
+def built() -> Path:
+    """The library's file; raises `OSError` or `CalledProcessError` where it cannot be built."""
+    from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+    compiler = shutil.which(cpp_compiler())
+    if compiler is None:
+        raise FileNotFoundError(f"there is no {cpp_compiler()}")
+    file = Path(cache_dir()) / f"rle-{_fingerprint(compiler)}.so"
+    if not file.exists():
+        _build(compiler, file)
+    return file
+
+
+def _declared(file: Path) -> ctypes.CDLL:
+    """Load it, and say what its functions take and return."""
+    torch.ops.load_library(file)
+    torch.library.register_fake("rle::mlp", _shape_of_mlp)
+    loaded = ctypes.CDLL(str(file))
     pointer, number = ctypes.c_void_p, ctypes.c_float
-    built.minibatch_gradient.argtypes = [pointer]
-    built.minibatch_gradient.restype = None
-    built.clipped_adam_step.argtypes = [pointer] * 4 + [ctypes.c_int64] + [number] * 6
-    built.clipped_adam_step.restype = number
-    return built
+    loaded.minibatch_gradient.argtypes = [pointer]
+    loaded.minibatch_gradient.restype = None
+    loaded.clipped_adam_step.argtypes = [pointer] * 4 + [ctypes.c_int64] + [number] * 6
+    loaded.clipped_adam_step.restype = number
+    return loaded
+
+
+def _shape_of_mlp(x: Tensor, parameters: Tensor, widths: list[int], activation: int) -> Tensor:
+    return x.new_empty(len(x), widths[-1])
 
 
 def _fingerprint(compiler: str) -> str:
@@ -68,7 +92,9 @@ def _build(compiler: str, target: Path) -> None:
     sources = [str(path) for path in sorted(FOLDER.glob("*.cpp"))]
     try:
         subprocess.run(
-            [compiler, *FLAGS, *sources, "-o", str(made)], capture_output=True, check=True
+            [compiler, *FLAGS, *sources, "-o", str(made), *LIBRARIES],
+            capture_output=True,
+            check=True,
         )
         made.replace(target)
     finally:

@@ -54,7 +54,7 @@ inline Vec slope(Activation kind, Vec y) {
     return where(y > 0, Vec{} + 1, y + 1);
 }
 
-// ---- what an MLP is, and what it sees; rle/learn/fused/gradients.py has the same, field by field
+// ---- what an MLP is, and what it sees; rle/learn/fused.py has the same, field by field
 
 struct Network {
     int32_t layers;
@@ -134,8 +134,8 @@ class Mlp {
             bool last = l + 1 == layers.size();
             for (int r = 0; r < rows; ++r)
                 for (int o = 0; o < layer.outp; o += LANES) {
-                    Vec &y = at(&layer.made[long(r) * layer.outp + o]);
-                    Vec x = y + at(&layer.bias[o]);
+                    Vec &y = vec(&layer.made[long(r) * layer.outp + o]);
+                    Vec x = y + vec(&layer.bias[o]);
                     y = last ? x : activated(activation, x);
                 }
         }
@@ -147,7 +147,7 @@ class Mlp {
         for (int l = int(layers.size()) - 1; l >= 0; --l) {
             Layer &layer = layers[l];
             for (int r = 0; r < rows; ++r)
-                for (int o = 0; o < layer.outp; o += LANES) at(&layer.of_bias[o]) += at(&delta[long(r) * layer.outp + o]);
+                for (int o = 0; o < layer.outp; o += LANES) vec(&layer.of_bias[o]) += vec(&delta[long(r) * layer.outp + o]);
             if (layer.by_places) return add_to_columns(layer, index, rows);
             multiply(layer.out, layer.inp, rows, delta.data(), 1, layer.outp, before(l), layer.inp, layer.of_weight.data(),
                      layer.inp, true);
@@ -156,7 +156,7 @@ class Mlp {
                      layer.inp, false);
             const float *y = before(l);
             for (long i = 0; i < long(rows) * layer.inp; i += LANES)
-                at(&other[i]) *= slope(activation, at(y + i));
+                vec(&other[i]) *= slope(activation, vec(y + i));
             std::swap(delta, other);
         }
     }
@@ -202,9 +202,9 @@ class Mlp {
                 Vec sums[4] = {};
                 int p = 0;
                 for (; p + 4 <= inputs.ones; p += 4)
-                    for (int s = 0; s < 4; ++s) sums[s] += at(strip + places[p + s] * LANES);
-                for (; p < inputs.ones; ++p) sums[0] += at(strip + places[p] * LANES);
-                at(&layer.made[long(r) * layer.outp + o]) += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+                    for (int s = 0; s < 4; ++s) sums[s] += vec(strip + places[p + s] * LANES);
+                for (; p < inputs.ones; ++p) sums[0] += vec(strip + places[p] * LANES);
+                vec(&layer.made[long(r) * layer.outp + o]) += (sums[0] + sums[1]) + (sums[2] + sums[3]);
             }
         }
     }
@@ -216,8 +216,8 @@ class Mlp {
                      true);
             for (int r = 0; r < rows; ++r) {
                 const int32_t *places = inputs.places + index[r] * inputs.ones;
-                const Vec row = at(&delta[long(r) * layer.outp + o]);
-                for (int p = 0; p < inputs.ones; ++p) at(strip + places[p] * LANES) += row;
+                const Vec row = vec(&delta[long(r) * layer.outp + o]);
+                for (int p = 0; p < inputs.ones; ++p) vec(strip + places[p] * LANES) += row;
             }
         }
     }

@@ -15,8 +15,8 @@ constexpr int LANES = 4, WIDE = 2;
 typedef float Vec __attribute__((vector_size(4 * LANES), aligned(4)));
 typedef int32_t Mask __attribute__((vector_size(4 * LANES), aligned(4)));
 
-inline Vec &at(float *p) { return *reinterpret_cast<Vec *>(p); }
-inline const Vec &at(const float *p) { return *reinterpret_cast<const Vec *>(p); }
+inline Vec &vec(float *p) { return *reinterpret_cast<Vec *>(p); }
+inline const Vec &vec(const float *p) { return *reinterpret_cast<const Vec *>(p); }
 
 // A row's length in whole vectors.
 inline int padded(int size) { return (size + LANES - 1) / LANES * LANES; }

@@ -1,4 +1,4 @@
-"""Gradients of a minibatch by `minibatch.cpp`, for agents that are two plain MLPs."""
+"""Gradients and steps of Adam in C++ of our own, for agents that are two plain MLPs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from rle.explore.base import Trained
+from rle.learn.adam import BETAS
 from rle.learn.batch import Batch, Everyone
-from rle.learn.fused.library import library
 from rle.learn.loss import LossWeights
 from rle.learn.rollout import Rollout
+from rle.native.library import library
 from rle.nets.actor_critic import ActorCritic, PlainLayers
 from rle.nets.distributions import ActionDistribution, Categorical, DiagonalGaussian
+from rle.nets.fused import ACTIVATIONS
 
-ACTIVATIONS = ("tanh", "relu", "elu")
-"""In the order of the enumeration in `minibatch.cpp`."""
 OTHER_TERMS = 4
 """Statistics of a loss besides those of the value heads."""
 
@@ -66,19 +66,11 @@ def fused_gradients(
     auxiliaries: tuple[Trained, ...],
     ones: int | None,
 ) -> FusedGradients | None:
-    """Gradients in C++, if agent and machine allow for them."""
+    """Gradients in C++, if the network is computed there and the rest of the agent can be."""
     layers = network.plain_layers()
-    fits = (
-        layers is not None
-        and not auxiliaries
-        and type(distribution) in (Categorical, DiagonalGaussian)
-        and next(network.parameters()).device.type == "cpu"
-        # One core computes them; several share a large product better.
-        and torch.get_num_threads() == 1
-    )
-    if not fits or library() is None:
+    known = type(distribution) in (Categorical, DiagonalGaussian)
+    if not network.fused or layers is None or auxiliaries or not known:
         return None
-    assert layers is not None
     return FusedGradients(network, layers, distribution, weights, ones)
 
 
@@ -194,3 +186,20 @@ def _tell(told: ctypes.Structure, name: str, values: Tensor | None) -> Tensor | 
     values = None if values is None else values.contiguous()
     setattr(told, name, None if values is None else values.data_ptr())
     return values
+
+
+def fused_adam_step(
+    flat: Tensor,
+    gradient: Tensor,
+    first: Tensor,
+    second: Tensor,
+    rates: Tensor,
+    epsilon: float,
+    max_norm: float,
+) -> Tensor:
+    """What `rle.learn.adam.clipped_adam_step` does."""
+    built = library()
+    assert built is not None
+    places = [vector.data_ptr() for vector in (flat, gradient, first, second)]
+    norm = built.clipped_adam_step(*places, len(flat), *rates.tolist(), epsilon, max_norm, *BETAS)
+    return torch.tensor(norm)

@@ -10,9 +10,9 @@ static float norm_of(const float *gradient, int64_t size) {
     Vec sums[4] = {};
     int64_t i = 0;
     for (; i + 4 * LANES <= size; i += 4 * LANES)
-        for (int s = 0; s < 4; ++s) sums[s] += at(gradient + i + s * LANES) * at(gradient + i + s * LANES);
+        for (int s = 0; s < 4; ++s) sums[s] += vec(gradient + i + s * LANES) * vec(gradient + i + s * LANES);
     float lanes[LANES];
-    at(lanes) = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    vec(lanes) = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     double total = 0;
     for (float lane : lanes) total += lane;
     for (; i < size; ++i) total += gradient[i] * gradient[i];
