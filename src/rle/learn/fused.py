@@ -88,6 +88,9 @@ class FusedGradients:
         self.parameters = tuple(network.parameters())
         self._size = sum(parameter.numel() for parameter in self.parameters)
         self._heads = len(weights.value)
+        self._batch: Batch | None = None
+        self._shown: list[Tensor | None] = []
+        """The numbers of that batch, in one piece each."""
         self._kept: list[Any] = []
         """What the C++ program is told the places of: it must stay there."""
         begins: dict[Tensor, int] = {}
@@ -144,33 +147,40 @@ class FusedGradients:
         self, batch: Batch, everyone: Everyone, index: Tensor, real: Tensor, rollout: Rollout
     ) -> tuple[Tensor, Tensor]:
         """The loss's gradient `[P]` on the transitions `index` `[b]`, and its statistics."""
-        observation = batch.observation
-        assert isinstance(observation, Tensor)
+        if batch is not self._batch:
+            self._look_at(batch)
+        index = index.contiguous()
         gradient = torch.empty(self._size)
         statistics = torch.empty(self._heads + OTHER_TERMS)
-        beside = 0 if batch.latent is None else batch.latent.shape[1]
-        told, seen = self._minibatch, self._minibatch.inputs
+        told = self._minibatch
         told.parameters = self._first_parameter()
         told.gradient, told.statistics = gradient.data_ptr(), statistics.data_ptr()
-        seen.observed, seen.beside = self._inputs - beside, beside
-        kept = [
-            _tell(part, name, values)
-            for part, name, values in (
-                (seen, "places" if seen.ones else "observation", observation),
-                (seen, "latent", batch.latent),
-                (told, "moved" if told.continuous else "chosen", batch.action),
-                (told, "log_probability", batch.log_probability),
-                (told, "values", batch.values),
-                (told, "advantage", batch.advantage),
-                (told, "returns", batch.returns),
-                (told, "real", batch.mask),
-                (told, "index", index),
-            )
-        ]
-        told.size = len(index)
+        told.index, told.size = index.data_ptr(), len(index)
         self._compute(ctypes.byref(told))
-        del kept
         return gradient, statistics
+
+    def _look_at(self, batch: Batch) -> None:
+        """Say where the numbers of a batch are, which stay there as long as it is the last one seen."""
+        self._batch = batch
+        beside = 0 if batch.latent is None else batch.latent.shape[1]
+        told, seen = self._minibatch, self._minibatch.inputs
+        seen.observed, seen.beside = self._inputs - beside, beside
+        fields = (
+            (seen, "places" if seen.ones else "observation", batch.observation),
+            (seen, "latent", batch.latent),
+            (told, "moved" if told.continuous else "chosen", batch.action),
+            (told, "log_probability", batch.log_probability),
+            (told, "values", batch.values),
+            (told, "advantage", batch.advantage),
+            (told, "returns", batch.returns),
+            (told, "real", batch.mask),
+        )
+        self._shown = []
+        for part, name, values in fields:
+            assert values is None or isinstance(values, Tensor)
+            values = None if values is None else values.contiguous()
+            setattr(part, name, None if values is None else values.data_ptr())
+            self._shown.append(values)
 
     def _first_parameter(self) -> int:
         """Where the parameters begin, which stand one after the other: Adam has seen to that."""
@@ -179,13 +189,6 @@ class FusedGradients:
         end = begin + (self._size - last.numel()) * first.element_size()
         assert last.data_ptr() == end, "the parameters are not one vector"
         return begin
-
-
-def _tell(told: ctypes.Structure, name: str, values: Tensor | None) -> Tensor | None:
-    """Say where the numbers of the field `name` are; returns what must stay there meanwhile."""
-    values = None if values is None else values.contiguous()
-    setattr(told, name, None if values is None else values.data_ptr())
-    return values
 
 
 def fused_adam_step(

@@ -23,16 +23,17 @@ static Tensor mlp(const Tensor &x, const Tensor &parameters, const std::vector<i
     std::vector<float> now(widest * ACROSS, 0), next(widest * ACROSS, 0);
     for (long first = 0; first < batch; first += ACROSS) {
         const long here = std::min<long>(ACROSS, batch - first);
+        const int across = padded(int(here));
         for (long i = 0; i < inputs; ++i)
             for (long b = 0; b < here; ++b) now[i * ACROSS + b] = seen[(first + b) * inputs + i];
         const float *weights = static_cast<const float *>(parameters.data_ptr());
         for (size_t l = 1; l < widths.size(); ++l) {
             const long in = widths[l - 1], out = widths[l];
             const float *bias = weights + in * out;
-            multiply(int(out), ACROSS, int(in), weights, in, 1, now.data(), ACROSS, next.data(), ACROSS, false);
+            multiply(int(out), across, int(in), weights, in, 1, now.data(), ACROSS, next.data(), ACROSS, false);
             const bool last = l + 1 == widths.size();
             for (long o = 0; o < out; ++o)
-                for (int b = 0; b < ACROSS; b += LANES) {
+                for (int b = 0; b < across; b += LANES) {
                     Vec &y = vec(&next[o * ACROSS + b]);
                     y = last ? y + bias[o] : activated(Activation(activation), y + bias[o]);
                 }

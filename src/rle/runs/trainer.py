@@ -36,7 +36,7 @@ from rle.world import ALONE, World
 
 WARM_UP_NUMBERS = 2**23
 """How many numbers a strategy is shown at a time while it warms up."""
-BLOCK = 8
+BLOCK = 16
 """Steps that are compiled as one, and stored at once."""
 
 IF_IT_FAILS = "mend it; `rle resume RUN` then goes on from the last checkpoint."
