@@ -64,7 +64,7 @@ def test_json_round_trip(explore: str) -> None:
         ({"policy_hidden": 64}, r"policy_hidden is 64: give whole numbers, such as \(64, 64\)."),
         ({"policy_hidden": (64, 0.5)}, "give whole numbers"),
         ({"scale_reward": 1}, "scale_reward is 1: give True or False."),
-        ({"compile": False}, "compile is False: give one of 'auto', 'on', 'off'."),
+        ({"compile": False}, "compile is False: give one of 'auto', 'on', 'fused', 'off'."),
         ({"rle.distribution": lambda shape, generator: None}, "write it with def"),
         ({"rnd.coefficient": 1.0}, "does not use"),
         ({"time_limit": -5}, "time-limit is -5"),

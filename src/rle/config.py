@@ -27,7 +27,7 @@ from rle.values import Keywords
 
 Activation = Literal["tanh", "relu", "elu"]
 DistributionName = Literal["sphere", "uniform", "normal"] | str
-Compile = Literal["auto", "on", "off"]
+Compile = Literal["auto", "on", "fused", "off"]
 Precision = Literal["auto", "float32", "bfloat16"]
 Preset = Literal["paper", "released", "desktop"]
 
@@ -61,7 +61,8 @@ class MachineConfig:
     engine_threads: int = 0
     """Threads of the environment engine (tasks on EnvPool or MuJoCo only); 0: one per core."""
     compile: Compile = "auto"
-    """Compile rollout and update: auto does when it pays and a C++ compiler is there."""
+    """Compile rollout and update; fused: plain networks alone, which is ready in seconds. auto does what
+    pays, where a C++ compiler is."""
     precision: Precision = "auto"
     """Images only: auto computes in bfloat16 where the hardware does, and else in float32."""
     micro_batch: int | None = None
@@ -80,7 +81,7 @@ class MachineConfig:
         require_positive("devices", self.devices)
         require_not_negative("threads", self.threads)
         require_not_negative("engine-threads", self.engine_threads)
-        require_choice("compile", self.compile, ("auto", "on", "off"))
+        require_choice("compile", self.compile, ("auto", "on", "fused", "off"))
         require_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
         if self.micro_batch is not None:
             require_positive("micro-batch", self.micro_batch)

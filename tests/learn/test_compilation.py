@@ -11,17 +11,21 @@ from rle.presets import preset_config
 from rle.settings import replace
 
 
-def config(compile: str, steps: int = 2_500_000):
+def config(compile: str, steps: int = 25_000_000):
     return replace(preset_config("fourroom", "rle"), {"compile": compile, "total_steps": steps})
 
 
 def test_long_runs_are_compiled_and_short_ones_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation, "compiler_available", lambda: True)
     assert compilation.should_compile(config("auto"))
-    # The demo's length: compiling would take longer than it saves.
-    assert not compilation.should_compile(config("auto", steps=500_000))
+    # The demo's length, and the paper's: compiling would take longer than it saves.
+    for steps in (500_000, 2_500_000):
+        assert compilation.how_to_compile(config("auto", steps=steps)) == "fused"
     assert compilation.should_compile(config("on", steps=500_000))
-    assert not compilation.should_compile(config("off"))
+    for asked in ("off", "fused"):
+        assert compilation.how_to_compile(config(asked)) == asked
+    images = replace(preset_config("atari/Breakout", "rle"), {"total_steps": 100_000})
+    assert compilation.how_to_compile(images) == "off"
 
 
 def test_without_a_compiler_it_runs_and_says_so_once(
@@ -34,8 +38,9 @@ def test_without_a_compiler_it_runs_and_says_so_once(
     assert [record.message for record in caplog.records] == [
         "no C++ compiler found: running uncompiled, at about half the speed"
     ]
-    with pytest.raises(UsageError, match="install g\\+\\+"):
-        compilation.should_compile(config("on"))
+    for asked in ("on", "fused"):
+        with pytest.raises(UsageError, match=f"compile is {asked} .* install g\\+\\+"):
+            compilation.how_to_compile(config(asked))
 
 
 def test_no_compiler_is_seen_as_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,20 +197,22 @@ def test_an_mlp_makes_what_its_layers_make(activation: Any, batch: tuple[int, ..
 def test_a_compiled_run_does_what_an_uncompiled_one_does(explore: str) -> None:
     """RLE's agents are ours throughout, RND's where nothing is learned, noisy ones nowhere."""
     settings = {"total_steps": 128 * 4, "rollout_steps": 16}
-    both = []
-    for compile in ("off", "on"):
+    several = []
+    for compile in ("off", "on", "fused"):
         trainer = Trainer(small_config(explore, compile=compile, threads=1, **settings))
         trainer.start()
         metrics, _ = trainer.iterate()
-        both.append((trainer, metrics))
-    (plain, told), (compiled, told_too) = both
-    assert compiled.network.fused == (explore != "noisy")
-    assert isinstance(compiled.learner._gradients, FusedGradients) == (explore == "rle")  # type: ignore[attr-defined]
-    assert torch.equal(plain.rollout.action, compiled.rollout.action)
-    torch.testing.assert_close(
-        compiled.learner.parameters, plain.learner.parameters, rtol=1e-3, atol=1e-5
-    )
-    assert told_too == pytest.approx(told, rel=1e-3, abs=1e-4)
+        several.append((trainer, metrics))
+    (plain, told), *others = several
+    for trainer, told_too in others:
+        learner: Any = trainer.learner
+        assert trainer.network.fused == (explore != "noisy")
+        assert isinstance(learner._gradients, FusedGradients) == (explore == "rle")
+        assert torch.equal(plain.rollout.action, trainer.rollout.action)
+        torch.testing.assert_close(
+            learner.parameters, plain.learner.parameters, rtol=1e-3, atol=1e-5
+        )
+        assert told_too == pytest.approx(told, rel=1e-3, abs=1e-4)
 
 
 @needs_compiler

@@ -9,7 +9,7 @@ from rle.nets.ones import worthwhile
 from rle.world import ALONE, World
 
 
-def make_learner(agent: Agent, compile: bool, world: World = ALONE) -> Learner:
+def make_learner(agent: Agent, compile: bool, world: World = ALONE, fused: bool = False) -> Learner:
     """The learner of the section `learner`, for `agent`: PPO is the only one there is."""
     config = agent.config
     return PPO(
@@ -24,6 +24,7 @@ def make_learner(agent: Agent, compile: bool, world: World = ALONE) -> Learner:
         config.machine.micro_batch,
         world,
         _ones(agent),
+        fused,
     )
 
 

@@ -70,8 +70,12 @@ class PPO(Learner):
         micro_batch: int | None = None,
         world: World = ALONE,
         ones: int | None = None,
+        fused: bool = False,
     ) -> None:
-        """With `ones`, the networks are shown where these are: observations are so many among zeros."""
+        """With `ones`, the networks are shown where these are: observations are so many among zeros.
+
+        Networks that are plain MLPs may be `fused`: computed in C++ of our own.
+        """
         self.network = network
         self._ones = ones
         self._world = world
@@ -105,11 +109,11 @@ class PPO(Learner):
         self._discounts = torch.tensor([stream.discount for stream in heads], device=device)
         self._head_names = [stream.name for stream in heads]
         trained = strategy.trained()
-        network.fused = compile and network.plain_layers() is not None and available(device)
-        fused = None
+        network.fused = fused and network.plain_layers() is not None and available(device)
+        of_plain = None
         if micro_batch is None and world.alone:
-            fused = fused_gradients(network, distribution, weights, trained, ones)
-        self._gradients = fused or Gradients(
+            of_plain = fused_gradients(network, distribution, weights, trained, ones)
+        self._gradients = of_plain or Gradients(
             network, distribution, weights, trained, compile, micro_batch, world
         )
         step = compiled(clipped_adam_step, device) if compile else clipped_adam_step
@@ -118,7 +122,7 @@ class PPO(Learner):
             config.learning_rate,
             config.adam_epsilon,
             config.max_gradient_norm,
-            fused_adam_step if fused else step,
+            fused_adam_step if of_plain else step,
         )
         self._distribution = distribution
         self._scaler = RewardScaler(

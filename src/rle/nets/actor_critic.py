@@ -48,7 +48,7 @@ class ActorCritic(nn.Module, ABC):
     reads_ones = False
     """Whether observations that are a few ones among zeros may be given as where the ones are."""
     fused = False
-    """Whether compiled code computes the layers in C++ of our own where it learns nothing from them."""
+    """Whether the layers are computed in C++ of our own where nothing is learned from them."""
     log_std: nn.Parameter | None
     """`[size]`, where actions are continuous: it does not depend on the state (PPO detail)."""
 
@@ -180,8 +180,7 @@ class VectorActorCritic(ActorCritic):
         self, network: Literal["policy", "value"], observation: Tensor, latent: Tensor | None
     ) -> Tensor | None:
         """What the layers of one of the networks make of it, if our own C++ is to compute that."""
-        compiling = torch.compiler.is_compiling() and not torch.is_grad_enabled()
-        if not (self.fused and compiling and observation.is_floating_point()):
+        if not self.fused or torch.is_grad_enabled() or not observation.is_floating_point():
             return None
         plain = self.plain_layers()
         assert plain is not None

@@ -16,7 +16,7 @@ from rle.config import RunConfig
 from rle.errors import CompilerError
 from rle.explore.registry import check_strategy_name
 from rle.idle import refuse_idle_settings
-from rle.learn.compilation import compiler_available, should_compile
+from rle.learn.compilation import compiler_available, how_to_compile
 from rle.naming import folder_name
 from rle.presets import preset_config
 from rle.runs.callbacks import Callback
@@ -152,7 +152,7 @@ def _train(
     origin = None if init_from is None else find_origin(init_from)
     config = with_devices(config)
     # Decided once and recorded, so that a resumed run computes with the same kernels.
-    config = replace(config, {"compile": "on" if should_compile(config) else "off"})
+    config = replace(config, {"compile": how_to_compile(config)})
     sinks = [find_sink(name) for name in config.machine.sinks]  # before anything is written
     trainer = trainer_of(config, env)
     config = trainer.config
@@ -243,7 +243,7 @@ def _resume(
         config = run.config() if total_steps is None else with_total_steps(run, total_steps)
         require_trust_to_play(run, trust, env)
         config = _on_devices(run, config, devices)
-        if config.machine.compile == "on" and not compiler_available():
+        if config.machine.compile != "off" and not compiler_available():
             _stop_compiling(run, "there is no C++ compiler here")
             config = replace(config, {"compile": "off"})
         sinks = [find_sink(name) for name in config.machine.sinks]

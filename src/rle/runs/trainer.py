@@ -15,7 +15,7 @@ from rle.config import RunConfig
 from rle.core.transfer import moved
 from rle.explore.transitions import Transitions, joined
 from rle.learn.build import make_learner
-from rle.learn.compilation import compiled, should_compile
+from rle.learn.compilation import compiled, how_to_compile
 from rle.learn.rollout import Rollout, Rows
 from rle.machine import keep_memory
 from rle.nets.precision import resolved
@@ -90,8 +90,9 @@ class Trainer:
             f"{self.strategy.warmup_rollouts * config.batch_size}: give more steps, or a smaller "
             "warmup-rollouts.",
         )
-        compile = should_compile(config)
-        self.learner = make_learner(self.agent, compile, world)
+        how = how_to_compile(config)
+        compile = how == "on"
+        self.learner = make_learner(self.agent, compile, world, fused=how != "off")
         self.rollout = Rollout(
             config.learner.rollout_steps,
             spec,
