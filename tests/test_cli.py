@@ -191,7 +191,10 @@ def test_report(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         ("train fourroom --time-limit soon", "'soon': give None or a whole number."),
         ("train fourroom --policy-hidden 64,64", "give whole numbers with spaces between them."),
         ("train fourroom --rle.feature-hidden 64,64", "give None or whole numbers with spaces"),
-        ("train fourroom --compile yes", "--compile is 'yes': choose one of 'auto', 'on', 'off'."),
+        (
+            "train fourroom --compile yes",
+            "--compile is 'yes': choose one of 'auto', 'on', 'fused', 'off'.",
+        ),
         ("train fourroom sparse", "'sparse' is neither a setting nor a value of one"),
         ("train fourroom -seed 3", "'-seed' is neither a setting"),
         ("train --task fourroom", "the task comes without --task"),

@@ -16,6 +16,10 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "compiler_available", lambda: True)
 
 
+ENOUGH = -(-WORTHWHILE_UPDATES // 1600)
+"""Of the runs below, to be worth compiling in one process."""
+
+
 def runs(seeds: int, **settings: object) -> dict[str, RunConfig]:
     """Each of 100 rollouts of 4 x 4 gradient steps."""
     config = preset_config("fourroom", "rle")
@@ -30,21 +34,20 @@ def choices(given: dict[str, RunConfig], workers: int) -> list[str]:
 
 
 def test_as_many_as_are_long_enough_for_every_process() -> None:
-    enough = -(-WORTHWHILE_UPDATES // 1600)
-    assert choices(runs(enough - 1), 1) == ["auto"] * (enough - 1)
-    assert choices(runs(enough), 1) == ["on"] * enough
-    assert choices(runs(enough), 2) == ["auto"] * enough
-    assert choices(runs(2 * enough), 2) == ["on"] * (2 * enough)
+    assert choices(runs(ENOUGH - 1), 1) == ["auto"] * (ENOUGH - 1)
+    assert choices(runs(ENOUGH), 1) == ["on"] * ENOUGH
+    assert choices(runs(ENOUGH), 2) == ["auto"] * ENOUGH
+    assert choices(runs(2 * ENOUGH), 2) == ["on"] * (2 * ENOUGH)
 
 
 def test_only_those_that_leave_it_open_and_have_something_to_gain() -> None:
-    assert choices(runs(8, compile="off"), 1) == ["off"] * 8
-    assert choices(runs(8, micro_batch=256), 1) == ["auto"] * 8
+    assert choices(runs(ENOUGH, compile="off"), 1) == ["off"] * ENOUGH
+    assert choices(runs(ENOUGH, micro_batch=256), 1) == ["auto"] * ENOUGH
     # What another method needs is none of theirs.
-    others = {f"{name} of others": run for name, run in runs(8, learning_rate=1e-4).items()}
-    assert choices(runs(2) | others, 1) == ["auto"] * 2 + ["on"] * 8
+    others = {f"{name} of others": run for name, run in runs(ENOUGH, learning_rate=1e-4).items()}
+    assert choices(runs(2) | others, 1) == ["auto"] * 2 + ["on"] * ENOUGH
 
 
 def test_nothing_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "compiler_available", lambda: False)
-    assert choices(runs(8), 1) == ["auto"] * 8
+    assert choices(runs(ENOUGH), 1) == ["auto"] * ENOUGH
